@@ -1,0 +1,1 @@
+"""What crosses a boundary: the closed registry, recipes, API bodies, SQL tables. No torch, no I/O."""

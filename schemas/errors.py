@@ -1,0 +1,102 @@
+"""The one exception hierarchy. Every message says where, what was expected, and what was found.
+
+NinforgeError
+├── RegistryError        a name outside the closed registry, or a pairing or shape that it does not allow
+├── RecipeError          a recipe document with faults; carries all of them, each with its JSON pointer
+├── SourceError          a checkpoint, shard, tensor header or file that is not what it should be
+├── PlanError            recipe and sources do not fit together; carries all faults
+├── WordError            a source word that the format cannot hold, with object, tensor and coordinate
+├── ArtifactError        a `.ninfer` file that breaks a rule of its container
+├── VerificationError    an artifact whose words are not what the recipe and sources say
+├── OutputError          a place that cannot be written: taken, full, or not allowed
+└── CancelledError       the work was asked to stop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class NinforgeError(Exception):
+    """Base of all errors that a user can act on.
+
+    `where` names the place (object, source tensor, file, member), `expected` and `found` the two sides.
+    `slug` is the stable last part of the problem type that HTTP answers and job records carry.
+    """
+
+    slug: ClassVar[str] = "error"
+    title: ClassVar[str] = "Error"
+
+    def __init__(self, where: str, *, expected: str, found: str) -> None:
+        super().__init__(f"{where}: expected {expected}, found {found}")
+        self.where = where
+        self.expected = expected
+        self.found = found
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a document: a JSON pointer (RFC 6901) into it and a message."""
+
+    at: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.at or '/'}: {self.message}"
+
+
+class FaultyDocumentError(NinforgeError):
+    """Base of errors that report every fault of a document at once."""
+
+    def __init__(self, where: str, faults: Sequence[Fault], *, expected: str) -> None:
+        lines = "\n".join(f"  {fault}" for fault in faults)
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        super().__init__(where, expected=expected, found=f"{count}:\n{lines}")
+        self.faults = tuple(faults)
+
+
+class RegistryError(NinforgeError):
+    slug = "registry"
+    title = "Not in the registry"
+
+
+class RecipeError(FaultyDocumentError):
+    slug = "recipe"
+    title = "The recipe has faults"
+
+
+class SourceError(NinforgeError):
+    slug = "source"
+    title = "A source cannot be used"
+
+
+class PlanError(FaultyDocumentError):
+    slug = "plan"
+    title = "Recipe and sources do not fit together"
+
+
+class WordError(NinforgeError):
+    slug = "word"
+    title = "A source word cannot be stored"
+
+
+class ArtifactError(NinforgeError):
+    slug = "artifact"
+    title = "The artifact breaks a rule of its container"
+
+
+class VerificationError(NinforgeError):
+    slug = "verification"
+    title = "The artifact is not what the recipe and sources say"
+
+
+class OutputError(NinforgeError):
+    slug = "output"
+    title = "The output cannot be written"
+
+
+class CancelledError(NinforgeError):
+    slug = "cancelled"
+    title = "Cancelled"

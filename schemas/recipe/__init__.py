@@ -1,0 +1,1 @@
+"""The recipe language of recipe.md: documents as people write them, and what they expand to."""

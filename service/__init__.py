@@ -1,0 +1,1 @@
+"""FastAPI routes, dashboard and command line."""

@@ -1,0 +1,1 @@
+"""The conversion engine and the Celery application around it."""
