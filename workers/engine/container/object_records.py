@@ -1,0 +1,106 @@
+"""Reads the `objects` array of a framing 1 or 2 directory (container.md, Directory; storage-layouts.md for sizes)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeVar
+
+from schemas.errors import ArtifactError, RegistryError
+from schemas.registry import Format, Layout, ResourceEncoding, check_pair
+from schemas.storage_layouts import ALIGNMENT, MAX_RANK, payload
+from workers.engine.container.directory import ResourceObject, StoredObject, TensorObject
+from workers.engine.container.members import Record, as_record, check_members, extents, member, text, unsigned
+from workers.engine.container.strict_json import describe
+
+_TENSOR = ("name", "kind", "shape", "format", "layout", "offset", "bytes")
+_RESOURCE = ("name", "kind", "encoding", "offset", "bytes")
+
+Name = TypeVar("Name", bound=StrEnum)
+
+
+def read_objects(value: object, *, where: str) -> tuple[StoredObject, ...]:
+    """The objects in payload order: records complete and closed, names unique, sizes those of format and shape, offsets
+    aligned and ascending without overlap. Whether the last one ends inside its file is not known here.
+
+    Raises ArtifactError.
+    """
+    if not isinstance(value, list):
+        raise ArtifactError(f"{where}, member 'objects'", expected="an array", found=describe(value))
+    if not value:
+        raise ArtifactError(f"{where}, member 'objects'", expected="at least one object", found="an empty array")
+    objects: list[StoredObject] = []
+    positions: dict[str, int] = {}
+    for index, item in enumerate(value):
+        place = f"{where}, objects[{index}]"
+        stored = _read_object(as_record(item, where=place), place)
+        place = f"{place} {describe(stored.name)}"
+        first = positions.setdefault(stored.name, index)
+        if first != index:
+            raise ArtifactError(f"{place}, member 'name'", expected="a unique name", found=f"that of objects[{first}]")
+        _check_place(stored, objects[-1] if objects else None, f"{place}, member 'offset'")
+        objects.append(stored)
+    return tuple(objects)
+
+
+def _read_object(record: Record, where: str) -> StoredObject:
+    if isinstance(record.get("name"), str):
+        where = f"{where} {describe(record['name'])}"
+    match member(record, "kind", where=where):
+        case "tensor":
+            return _read_tensor(record, where)
+        case "resource":
+            return _read_resource(record, where)
+        case kind:
+            raise ArtifactError(f"{where}, member 'kind'", expected="'tensor' or 'resource'", found=describe(kind))
+
+
+def _read_tensor(record: Record, where: str) -> TensorObject:
+    check_members(record, _TENSOR, where=where)
+    stored = TensorObject(
+        name=text(record, "name", where=where),
+        shape=extents(record, "shape", max_rank=MAX_RANK, where=where),
+        format=_registered(Format, record, "format", where),
+        layout=_registered(Layout, record, "layout", where),
+        offset=unsigned(record, "offset", where=where),
+        bytes=unsigned(record, "bytes", where=where),
+    )
+    try:
+        check_pair(stored.format, stored.layout, where=f"{where}, member 'layout'")
+        size = payload(stored.format, stored.shape, where=f"{where}, member 'shape'").bytes
+    except RegistryError as error:
+        raise ArtifactError(error.where, expected=error.expected, found=error.found) from None
+    if stored.bytes != size:
+        expected = f"{size}, the size of {stored.format} {list(stored.shape)}"
+        raise ArtifactError(f"{where}, member 'bytes'", expected=expected, found=f"{stored.bytes}")
+    return stored
+
+
+def _read_resource(record: Record, where: str) -> ResourceObject:
+    check_members(record, _RESOURCE, where=where)
+    stored = ResourceObject(
+        name=text(record, "name", where=where),
+        encoding=_registered(ResourceEncoding, record, "encoding", where),
+        offset=unsigned(record, "offset", where=where),
+        bytes=unsigned(record, "bytes", where=where),
+    )
+    if stored.bytes == 0:
+        raise ArtifactError(f"{where}, member 'bytes'", expected="a resource that is not empty", found="0")
+    return stored
+
+
+def _registered(registry: type[Name], record: Record, name: str, where: str) -> Name:
+    value = member(record, name, where=where)
+    for registered in registry:
+        if registered == value:
+            return registered
+    expected = f"one of {', '.join(registry)}"
+    raise ArtifactError(f"{where}, member {name!r}", expected=expected, found=describe(value))
+
+
+def _check_place(stored: StoredObject, previous: StoredObject | None, where: str) -> None:
+    alignment = ALIGNMENT[stored.layout if isinstance(stored, TensorObject) else stored.encoding]
+    if stored.offset % alignment:
+        raise ArtifactError(where, expected=f"a multiple of {alignment}", found=f"{stored.offset}")
+    if previous is not None and stored.offset < previous.end:
+        expected = f"at least {previous.end}, where {describe(previous.name)} ends"
+        raise ArtifactError(where, expected=expected, found=f"{stored.offset}")
