@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from oracle.grouped import Group, Scheme
+from oracle.grouped import SCHEMES, Group, Scheme
 from oracle.words import integer_word, signed_integer
 
 WORD_BYTES = {"BF16": 2, "FP32": 4, "I32": 4}
@@ -20,6 +21,20 @@ class NotCanonicalError(Exception):
 def up(x: int, a: int) -> int:
     """x rounded up to a multiple of a."""
     return x if x % a == 0 else x + a - x % a
+
+
+def payload_bytes(format: str, shape: Sequence[int]) -> int:
+    """The closed form of a payload's size that the layout's text gives."""
+    for scheme in SCHEMES:
+        if scheme.name == format:
+            return RowSplit(scheme, *shape).bytes
+    if format == "NVFP4":
+        n, k = shape
+        return up(n * k // 2, 256) + n * k // 16 + 4
+    if format == "FP8_E4M3FN_ROW_BF16S":
+        n, k = shape
+        return up(n * k, 256) + 2 * n
+    return prod(shape) * WORD_BYTES[format]
 
 
 # contiguous-le-v1
@@ -184,7 +199,7 @@ def encode_block_scale(matrix: BlockScaled) -> bytes:
 def decode_block_scale(n: int, k: int, payload: bytes) -> BlockScaled:
     """The words of an [n,k] matrix. Raises NotCanonicalError for a wrong size and for set bits in the gap."""
     size, scale_offset = n * k // 2, up(n * k // 2, 256)
-    if len(payload) != scale_offset + n * k // 16 + 4 or any(payload[size:scale_offset]):
+    if len(payload) != payload_bytes("NVFP4", (n, k)) or any(payload[size:scale_offset]):
         raise NotCanonicalError(f"{len(payload)} bytes, or set bits in the gap")
     nibbles = [(byte & 0xF, byte >> 4) for byte in payload[:size]]
     flat = [nibble for pair in nibbles for nibble in pair]
@@ -206,7 +221,7 @@ def encode_row_scale(codes: Sequence[Sequence[int]], scales: Sequence[int]) -> b
 def decode_row_scale(n: int, k: int, payload: bytes) -> tuple[list[list[int]], list[int]]:
     """Code words [n][k] and multipliers. Raises NotCanonicalError for a wrong size and for set bits in the gap."""
     scale_offset = up(n * k, 256)
-    if len(payload) != scale_offset + 2 * n or any(payload[n * k : scale_offset]):
+    if len(payload) != payload_bytes("FP8_E4M3FN_ROW_BF16S", (n, k)) or any(payload[n * k : scale_offset]):
         raise NotCanonicalError(f"{len(payload)} bytes, or set bits in the gap")
     codes = [list(payload[r * k : (r + 1) * k]) for r in range(n)]
     return codes, _little_endian_words(payload[scale_offset:], 2)
