@@ -1,0 +1,70 @@
+"""Texts with variables, "model.layers.{l}.mlp": recipe.md (let, values, text). `{{` and `}}` are braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schemas.recipe.arithmetic import NAME
+
+_BRACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """`parts` alternate: literal, variable, literal, …, literal."""
+
+    written: str
+    parts: tuple[str, ...]
+
+    @property
+    def is_literal(self) -> bool:
+        return len(self.parts) == 1
+
+
+def parse_text(written: str) -> Text:
+    """Splits a text at its variables. Raises ValueError with a message for the user."""
+    parts: list[str] = []
+    literal: list[str] = []
+    end = 0
+    for brace in _BRACE.finditer(written):
+        literal.append(written[end : brace.start()])
+        end = brace.end()
+        if brace[0] in ("{{", "}}"):
+            literal.append(brace[0][0])
+        elif brace[1] is None:
+            raise ValueError(
+                f"a lone {brace[0]!r} at character {brace.start() + 1}; a brace is written '{brace[0] * 2}'"
+            )
+        elif NAME.fullmatch(brace[1]) is None:
+            raise ValueError(
+                f"{brace[0][:60]!r} is not a variable: expected a name of letters, digits and '_' in braces"
+            )
+        else:
+            parts += ("".join(literal), brace[1])
+            literal = []
+    parts.append("".join([*literal, written[end:]]))
+    return Text(written, tuple(parts))
+
+
+def render(text: Text, lookup: Callable[[str], str], *, limit: int) -> str:
+    """The text with its variables replaced.
+
+    Raises ValueError past `limit` bytes of UTF-8, and whatever `lookup` raises for a name.
+    """
+    if text.is_literal:
+        result = text.parts[0]
+    else:
+        pieces: list[str] = []
+        room = limit
+        for index, part in enumerate(text.parts):
+            piece = lookup(part) if index % 2 else part
+            room -= len(piece)
+            if room < 0:
+                raise ValueError(f"longer than {limit} bytes, the limit")
+            pieces.append(piece)
+        result = "".join(pieces)
+    if len(result) > limit or (not result.isascii() and len(result.encode()) > limit):
+        raise ValueError(f"longer than {limit} bytes, the limit")
+    return result
