@@ -1,0 +1,143 @@
+"""One file of a source: which file it is, that it stays the same, and small documents read whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.errors import SourceError
+from workers.engine.sources.roots import Roots, failure_words
+from workers.engine.sources.wording import shown_path
+
+WritableBuffer = bytearray | memoryview | npt.NDArray[np.uint8]
+
+_LFS_POINTER = b"version https://git-lfs"
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells that a file is still the one that was looked at, unchanged."""
+
+    device: int
+    inode: int
+    bytes: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A regular file as it was when it was first opened. `owner` says in messages whose it is: `source base`."""
+
+    owner: str
+    path: Path
+    stamp: FileStamp
+
+    @property
+    def bytes(self) -> int:
+        return self.stamp.bytes
+
+    @property
+    def where(self) -> str:
+        return place_words(self.owner, self.path)
+
+
+def place_words(owner: str, path: Path) -> str:
+    """How messages name a file of a source."""
+    return f"{owner}, file {shown_path(path)}"
+
+
+def stamp_of(descriptor: int) -> FileStamp:
+    status = os.fstat(descriptor)
+    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@contextmanager
+def opened(
+    owner: str, path: Path, roots: Roots, *, expected: str = "a regular file"
+) -> Iterator[tuple[int, SourceFile]]:
+    """The file's descriptor while the block runs, and the file. Raises SourceError (see Roots.open_file)."""
+    descriptor = roots.open_file(path, place_words(owner, path), expected=expected)
+    try:
+        yield descriptor, SourceFile(owner, path, stamp_of(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def open_again(file: SourceFile, roots: Roots, where: str) -> int:
+    """A new descriptor of a file seen before; SourceError if another or a changed one has taken its place."""
+    descriptor = roots.open_file(file.path, where)
+    try:
+        require_unchanged(descriptor, file, where)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def require_unchanged(descriptor: int, file: SourceFile, where: str) -> None:
+    """SourceError unless the open file is the one that `file` describes, as it was then."""
+    now, then = stamp_of(descriptor), file.stamp
+    if now == then:
+        return
+    if (now.device, now.inode) != (then.device, then.inode):
+        found = "another file in its place"
+    elif now.bytes != then.bytes:
+        found = f"{now.bytes} bytes where there were {then.bytes}"
+    else:
+        found = "that it was modified since"
+    raise SourceError(where, expected="the file unchanged since it was first opened", found=found)
+
+
+def flat_view(buffer: WritableBuffer) -> memoryview:
+    """The bytes of a C-contiguous buffer."""
+    view = buffer.data if isinstance(buffer, np.ndarray) else memoryview(buffer)
+    return view.cast("B") if view.nbytes else memoryview(bytearray())
+
+
+def read_fully(descriptor: int, view: memoryview, start: int, where: str) -> None:
+    """Fills `view` with the bytes of the file from `start` on. SourceError where the file ends early or fails."""
+    done = 0
+    while done < len(view):
+        try:
+            count = os.preadv(descriptor, [view[done:]], start + done)
+        except OSError as error:
+            raise SourceError(
+                where, expected=f"{len(view)} bytes from byte {start} on", found=failure_words(error)
+            ) from error
+        if count == 0:
+            raise SourceError(
+                where, expected=f"{len(view)} bytes from byte {start} on", found=f"the end of the file after {done}"
+            )
+        done += count
+
+
+def refuse_lfs_pointer(head: bytes, where: str) -> None:
+    """SourceError if the file begins as the small text that Git LFS leaves where a large file belongs."""
+    if head.startswith(_LFS_POINTER):
+        raise SourceError(
+            where, expected="the file itself", found="a Git LFS pointer to it; fetch it with `git lfs pull`"
+        )
+
+
+def read_document(owner: str, path: Path, roots: Roots, *, expected: str, limit: int) -> bytes:
+    """The whole content of a small file, of `limit` bytes at most. `expected` says what it is when it is absent.
+
+    Raises SourceError where it is absent, empty, longer, a Git LFS pointer, or changes while it is read.
+    """
+    with opened(owner, path, roots, expected=expected) as (descriptor, file):
+        if file.bytes == 0:
+            raise SourceError(file.where, expected=expected, found="an empty file")
+        if file.bytes > limit:
+            raise SourceError(file.where, expected=f"at most {limit} bytes", found=f"{file.bytes}")
+        content = bytearray(file.bytes)
+        read_fully(descriptor, memoryview(content), 0, file.where)
+        require_unchanged(descriptor, file, file.where)
+    document = bytes(content)
+    refuse_lfs_pointer(document, file.where)
+    return document
