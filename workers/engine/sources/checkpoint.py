@@ -91,10 +91,11 @@ def _read_shard(owner: str, path: Path, roots: Roots) -> tuple[SourceFile, dict[
 
 
 def _require_one_file(owner: str, folder: Path, roots: Roots) -> None:
-    """SourceError unless model.safetensors is the one safetensors file of a directory without an index."""
+    """SourceError unless model.safetensors is the one safetensors file of a directory without an index. Hidden files
+    do not count."""
     where = f"{owner}, folder {shown_path(folder)}"
     try:
-        names = sorted(path.name for path in roots.resolve(folder, where).iterdir() if path.suffix == ".safetensors")
+        names = sorted(path.name for path in roots.resolve(folder, where).glob("[!.]*.safetensors"))
     except OSError as error:
         raise SourceError(where, expected="a directory that can be listed", found=failure_words(error)) from error
     if names == [SINGLE_NAME]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class HashedFile:
     file: SourceFile
     sha256: str
 
-    def blocks(self, roots: Roots) -> Iterator[memoryview]:
+    def blocks(self, roots: Roots) -> Generator[memoryview, None, None]:
         """The content in order, in blocks of BLOCK_BYTES at most; each is valid until the next is asked for.
 
         Raises SourceError where the file is no longer the one that was hashed, and after the last block where its
