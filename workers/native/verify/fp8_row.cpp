@@ -1,0 +1,163 @@
+#include "fp8_row.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "e4m3fn.h"
+#include "exact.h"
+#include "source_words.h"
+#include "statistics.h"
+
+namespace ninforge::verify {
+namespace {
+
+// Multiplier and reciprocal of one row, in integers.
+struct DerivedScale {
+    std::uint32_t word = 0;
+    double scale = 0.0;
+    double inverse = 0.0;
+    bool too_small = false;
+};
+
+DerivedScale derive_scale(Exact amax) {
+    if (amax.mantissa == 0) return {};
+    const Exact raw = round_quotient(amax, 448, kBinary32);
+    Exact scale = round_to(raw, kBfloat16);
+    if (scale.mantissa == 0) scale = {1, kBfloat16.least};
+    const Exact inverse = round_quotient({1, -scale.exponent}, scale.mantissa, kBinary32);
+    const std::uint32_t word = word_of(scale, kBfloat16);
+    if (overflows(inverse, kBinary32)) return {word, 0.0, 0.0, true};
+    return {word, to_double(scale), to_double(inverse), false};
+}
+
+// The source rounded to BF16, as a BF16 word.
+template <class Words>
+std::uint32_t bf16_of(typename Words::Word word) {
+    return nearest_bf16(__builtin_bit_cast(std::uint32_t, static_cast<float>(Words::value(word))));
+}
+
+// Whether `code` is the code of a BF16 word: its sign, and the interval in which round_f32(x * inverse) lies. The
+// product of two binary32 numbers is exact in binary64, so its conversion is the one rounding.
+bool is_code(std::uint32_t bf16, double inverse, unsigned code) {
+    const double x = Bf16Words::value(static_cast<std::uint16_t>(bf16));
+    const auto normalized = __builtin_bit_cast(std::uint32_t, static_cast<float>(x * inverse));
+    const Interval interval = kE4m3fnIntervals[code & 0x7F];
+    const std::uint32_t magnitude = normalized & 0x7FFFFFFF;
+    return (magnitude >= interval.first) & (magnitude <= interval.last) & (normalized >> 31 == code >> 7);
+}
+
+// What a code is worth: one binary32 product.
+double decode(unsigned code, double scale) {
+    const double magnitude = static_cast<double>(static_cast<float>(kE4m3fnValues[code & 0x7F] * scale));
+    return code < 0x80 ? magnitude : -magnitude;
+}
+
+template <class Words>
+class RowDerivation {
+public:
+    RowDerivation(std::size_t k, bool statistics) : k_(k), statistics_(statistics) {}
+
+    Derivation derive(const std::uint8_t* source, std::size_t rows, const std::uint8_t* codes,
+                      const std::uint8_t* scales) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            const std::uint8_t* words = source + row * k_ * sizeof(Word);
+            if (!check_row(words, row, codes + row * k_, load<std::uint16_t>(scales, row))) break;
+        }
+        return std::move(result_);
+    }
+
+private:
+    using Word = typename Words::Word;
+
+    bool check_row(const std::uint8_t* words, std::size_t row, const std::uint8_t* codes, std::uint32_t scale) {
+        std::uint64_t largest = 0;
+        for (std::size_t i = 0; i < k_; ++i) largest = std::max(largest, Words::magnitude(load<Word>(words, i)));
+        // Rounding keeps order, so the largest word gives the largest BF16.
+        if (!rounds_to_finite(largest)) return find_non_finite(words, row);
+        const DerivedScale derived =
+            derive_scale(Bf16Words::exact(bf16_of<Words>(static_cast<Word>(largest))));
+        if (derived.too_small) return fail({FaultKind::kRowTooSmall, row, 0, derived.word});
+        if (scale != derived.word) return mismatch({PlaneName::kScales, row, 0, derived.word, scale});
+        if (derived.word == 0) {
+            if (!check_zero_row(row, codes)) return false;
+        } else if (!check_codes(words, row, codes, derived.inverse)) {
+            return false;
+        }
+        if (statistics_) add_statistics(words, codes, derived.scale);
+        return true;
+    }
+
+    static bool rounds_to_finite(std::uint64_t magnitude) {
+        return magnitude < Words::kInfinity && bf16_of<Words>(static_cast<Word>(magnitude)) < Bf16Words::kInfinity;
+    }
+
+    bool find_non_finite(const std::uint8_t* words, std::size_t row) {
+        std::size_t column = 0;
+        while (rounds_to_finite(Words::magnitude(load<Word>(words, column)))) ++column;
+        return fail({FaultKind::kNonFinite, row, column, load<Word>(words, column)});
+    }
+
+    bool check_zero_row(std::size_t row, const std::uint8_t* codes) {
+        const std::uint8_t* wrong = std::find_if(codes, codes + k_, [](std::uint8_t code) { return code != 0; });
+        if (wrong == codes + k_) return true;
+        return mismatch({PlaneName::kCodes, row, static_cast<std::size_t>(wrong - codes), 0, *wrong});
+    }
+
+    bool check_codes(const std::uint8_t* words, std::size_t row, const std::uint8_t* codes, double inverse) {
+        bool right = true;
+        for (std::size_t i = 0; i < k_; ++i)
+            right &= is_code(bf16_of<Words>(load<Word>(words, i)), inverse, codes[i]);
+        if (right) return true;
+        std::size_t column = 0;
+        while (is_code(bf16_of<Words>(load<Word>(words, column)), inverse, codes[column])) ++column;
+        unsigned expected = 0;
+        while (!is_code(bf16_of<Words>(load<Word>(words, column)), inverse, expected)) ++expected;
+        return mismatch({PlaneName::kCodes, row, column, expected, codes[column]});
+    }
+
+    void add_statistics(const std::uint8_t* words, const std::uint8_t* codes, double scale) {
+        constexpr std::size_t kStep = RowStatistics::kPartials;
+        for (std::size_t start = 0; start < k_; start += kStep) {
+            double x[kStep] = {}, decoded[kStep] = {};
+            for (std::size_t j = 0; j < std::min(kStep, k_ - start); ++j) {
+                x[j] = Words::value(load<Word>(words, start + j));
+                decoded[j] = decode(codes[start + j], scale);
+            }
+            sums_.add(decoded, x);
+        }
+        sums_.close(result_);
+    }
+
+    bool fail(Fault fault) {
+        result_ = {};
+        result_.fault = fault;
+        return false;
+    }
+
+    bool mismatch(Mismatch found) {
+        result_ = {};
+        result_.mismatch = found;
+        return false;
+    }
+
+    std::size_t k_;
+    bool statistics_;
+    RowStatistics sums_;
+    Derivation result_;
+};
+
+}  // namespace
+
+Derivation derive_fp8_row(const std::uint8_t* source, Dtype dtype, std::size_t rows, std::size_t k,
+                          const std::uint8_t* codes, const std::uint8_t* scales, bool statistics) {
+    switch (dtype) {
+        case Dtype::kBf16:
+            return RowDerivation<Bf16Words>(k, statistics).derive(source, rows, codes, scales);
+        case Dtype::kF16:
+            return RowDerivation<F16Words>(k, statistics).derive(source, rows, codes, scales);
+        default:
+            return RowDerivation<F32Words>(k, statistics).derive(source, rows, codes, scales);
+    }
+}
+
+}  // namespace ninforge::verify
