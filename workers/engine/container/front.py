@@ -57,7 +57,9 @@ class Front:
             if stored.name == name:
                 return stored
         raise ArtifactError(
-            f"object {name!r}", expected=f"one of the {len(self.objects)} in the directory", found="none of this name"
+            f"object {describe(name)}",
+            expected=f"one of the {len(self.objects)} in the directory",
+            found="none of this name",
         )
 
 
@@ -98,8 +100,8 @@ def read_directory(framing: Framing, directory: bytes, *, where: str) -> Front:
     payload_offset = up(PREFIX_BYTES + len(directory), _PAYLOAD_ALIGNMENT)
     front = Front(framing, identity, objects, directory, payload_offset)
     if front.end > U64_MAX:
-        place = f"{where}, object {describe(objects[-1].name)}"
-        raise ArtifactError(place, expected=f"an end in the file of at most {U64_MAX}", found=f"{front.end}")
+        place = f"{where}, objects[{len(objects) - 1}] {describe(objects[-1].name)}"
+        raise ArtifactError(place, expected=f"its end in the file at most {U64_MAX}", found=f"{front.end}")
     return front
 
 
@@ -121,7 +123,7 @@ def check_whole(front: Front, file_bytes: int, *, where: str) -> Artifact:
         end = front.payload_offset + stored.end
         if end > file_bytes:
             place = f"{where}, objects[{index}] {describe(stored.name)}"
-            raise ArtifactError(place, expected=f"its last byte before byte {end}", found=f"a file of {file_bytes}")
+            raise ArtifactError(place, expected=f"a file that holds it up to byte {end}", found=f"{file_bytes} bytes")
     return Artifact(front.framing, front.identity, front.objects, front.directory, front.payload_offset, file_bytes)
 
 

@@ -31,7 +31,7 @@ def check_members(record: Record, names: Sequence[str], *, where: str) -> None:
         member(record, name, where=where)
     for name in record:
         if name not in names:
-            raise ArtifactError(where, expected=f"no members but {', '.join(names)}", found=describe(name))
+            raise ArtifactError(where, expected=f"only the members {', '.join(names)}", found=describe(name))
 
 
 def text(record: Record, name: str, *, where: str) -> str:
@@ -62,7 +62,7 @@ def extents(record: Record, name: str, *, max_rank: int, where: str) -> tuple[in
         raise ArtifactError(place, expected="an array of integers", found=describe(value))
     if len(value) > max_rank:
         raise ArtifactError(place, expected=f"at most {max_rank} extents", found=f"{len(value)}")
-    return tuple(_integer_from(1, extent, f"{place}[{axis}]") for axis, extent in enumerate(value))
+    return tuple(_integer_from(1, extent, f"{place}, extent {axis}") for axis, extent in enumerate(value))
 
 
 def _integer_from(least: int, value: object, place: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from schemas.errors import ArtifactError
 from workers.engine.container.directory import StoredObject
 from workers.engine.container.front import PREFIX_BYTES, Artifact, check_whole, read_directory, read_prefix
+from workers.engine.container.strict_json import describe
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -47,7 +48,7 @@ class ArtifactReader:
         view = memoryview(buffer).cast("B")
         if offset < 0 or offset + view.nbytes > stored.bytes:
             raise ArtifactError(
-                f"{self.path}, object {stored.name!r}",
+                f"{self.path}, object {describe(stored.name)}",
                 expected=f"a read inside its {stored.bytes} bytes",
                 found=f"bytes {offset} to {offset + view.nbytes}",
             )
@@ -62,7 +63,9 @@ class ArtifactReader:
             except OSError as error:
                 raise self._unreadable(position, error) from error
             if count == 0:
-                raise ArtifactError(f"{self.path}, byte {position}", expected=f"{view.nbytes} more", found="the end")
+                raise ArtifactError(
+                    f"{self.path}, byte {position}", expected=f"{view.nbytes} more bytes", found="the end of the file"
+                )
             view = view[count:]
             position += count
 

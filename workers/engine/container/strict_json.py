@@ -40,7 +40,7 @@ def decode(text: bytes, *, where: str) -> object:
     try:
         return _decoder(where).decode(characters)
     except json.JSONDecodeError as error:
-        raise ArtifactError(where, expected="JSON", found=str(error)) from None
+        raise ArtifactError(where, expected="valid JSON", found=f"a fault: {error}") from None
     except RecursionError:
         raise ArtifactError(where, expected="JSON a few levels deep", found="too many levels of nesting") from None
 
@@ -80,7 +80,10 @@ def _integer(text: str) -> int | OtherNumber:
 
 
 def _repeated_key(pairs: list[tuple[str, object]], where: str) -> ArtifactError:
-    [(repeated, times)] = Counter(key for key, _ in pairs).most_common(1)
-    name = next((value for key, value in pairs if key == "name" and isinstance(value, str)), None)
-    place = where if name is None else f"{where}, object {describe(name)}"
-    return ArtifactError(place, expected="every key once", found=f"{describe(repeated)} {times} times")
+    counts = Counter(key for key, _ in pairs)
+    [(repeated, times)] = counts.most_common(1)
+    names = [value for key, value in pairs if key == "name" and isinstance(value, str)]
+    owner = describe(names[0]) if names else f"with members {', '.join(map(describe, [*counts][:8]))}"
+    return ArtifactError(
+        f"{where}, object {owner}", expected="every key once", found=f"{describe(repeated)} {times} times"
+    )
