@@ -43,7 +43,7 @@ def test_a_small_arrangement_is_what_the_rules_give_by_hand(framing: Framing, te
 
 
 def test_resources_follow_one_another_without_a_gap_and_tensors_are_aligned() -> None:
-    objects = [UnplacedResource("a", 3), UnplacedResource("b", 254), UnplacedTensor("c", (1,), Format.BF16)]
+    objects = (UnplacedResource("a", 3), UnplacedResource("b", 254), UnplacedTensor("c", (1,), Format.BF16))
     arrangement = arrange(Framing.TWO, IDENTITY, objects)
     assert [(stored.offset, stored.bytes) for stored in arrangement.objects] == [(0, 3), (3, 254), (512, 2)]
 
@@ -64,14 +64,14 @@ def test_the_published_directory_and_size_of_qwen36_27b_come_out() -> None:
     assert arrangement.file_bytes == 17495365888
 
 
-def test_1307_objects_are_arranged_within_50_ms() -> None:
+def test_1307_objects_are_arranged_within_50_ms_of_a_core() -> None:
     identity, objects = inventory("qwen3.6-27b.nvfp4")
     assert len(objects) == 1307
     seconds = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         arrange(Framing.TWO, identity, objects)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.050
 
 
