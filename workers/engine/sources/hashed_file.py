@@ -37,7 +37,7 @@ class HashedFile:
         content is another.
         """
         digest = hashlib.sha256()
-        descriptor = open_again(self.file, roots, self.file.where)
+        descriptor = open_again(self.file, roots, self.file)
         try:
             for block in _blocks(descriptor, self.file):
                 digest.update(block)
@@ -78,6 +78,6 @@ def _blocks(descriptor: int, file: SourceFile) -> Iterator[memoryview]:
     buffer = aligned_bytes(min(file.bytes, BLOCK_BYTES)).data
     for start in range(0, file.bytes, BLOCK_BYTES):
         block = buffer[: file.bytes - start]
-        read_fully(descriptor, block, start, file.where)
-        require_unchanged(descriptor, file, file.where)
+        read_fully(descriptor, block, start, file)
+        require_unchanged(descriptor, file, file)
         yield block

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -65,26 +63,27 @@ class OpenFiles:
         view = flat_view(buffer)
         if offset < 0 or offset + len(view) > entry.bytes:
             raise ValueError(f"bytes {offset} to {offset + len(view)} of a tensor of {entry.bytes}")
-        where = entry.where
-        with self._descriptor(entry.file, where) as descriptor:
-            read_fully(descriptor, view, entry.start + offset, where)
-            require_unchanged(descriptor, entry.file, where)
-
-    @contextmanager
-    def _descriptor(self, file: SourceFile, where: str) -> Iterator[int]:
-        with self._lock:
-            opened = self._opened.get(file)
-            if opened is None:
-                opened = self._opened[file] = _Opened(open_again(file, self._roots, where))
-            opened.readers += 1
-            self._opened.move_to_end(file)
-            self._close_idle()
+        opened = self._acquire(entry)
         try:
-            yield opened.descriptor
+            read_fully(opened.descriptor, view, entry.start + offset, entry)
+            require_unchanged(opened.descriptor, entry.file, entry)
         finally:
-            with self._lock:
-                opened.readers -= 1
-                self._close_idle()
+            self._release(opened)
+
+    def _acquire(self, entry: TensorEntry) -> _Opened:
+        with self._lock:
+            opened = self._opened.get(entry.file)
+            if opened is None:
+                opened = self._opened[entry.file] = _Opened(open_again(entry.file, self._roots, entry))
+            opened.readers += 1
+            self._opened.move_to_end(entry.file)
+            self._close_idle()
+            return opened
+
+    def _release(self, opened: _Opened) -> None:
+        with self._lock:
+            opened.readers -= 1
+            self._close_idle()
 
     def _close_idle(self) -> None:
         """Closes the longest unused descriptors past the limit, leaving those that a read is using."""

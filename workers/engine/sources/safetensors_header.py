@@ -76,9 +76,9 @@ def read_header(descriptor: int, file: SourceFile) -> dict[str, TensorEntry]:
     if file.bytes == 0:
         raise SourceError(file.where, expected="a safetensors file", found="an empty file")
     head = bytearray(min(file.bytes, 32))
-    read_fully(descriptor, memoryview(head), 0, file.where)
+    read_fully(descriptor, memoryview(head), 0, file)
     header = bytearray(_header_bytes(bytes(head), file))
-    read_fully(descriptor, memoryview(header), LENGTH_BYTES, file.where)
+    read_fully(descriptor, memoryview(header), LENGTH_BYTES, file)
     return parse_header(bytes(header), file)
 
 

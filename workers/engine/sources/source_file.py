@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,13 @@ from workers.engine.sources.wording import shown_path
 WritableBuffer = bytearray | memoryview | npt.NDArray[np.uint8]
 
 _LFS_POINTER = b"version https://git-lfs"
+
+
+class Placed(Protocol):
+    """What messages can name; the words are made only when a message is."""
+
+    @property
+    def where(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +77,29 @@ def opened(
         os.close(descriptor)
 
 
-def open_again(file: SourceFile, roots: Roots, where: str) -> int:
+def open_again(file: SourceFile, roots: Roots, place: Placed) -> int:
     """A new descriptor of a file seen before; SourceError if another or a changed one has taken its place."""
-    descriptor = roots.open_file(file.path, where)
+    descriptor = roots.open_file(file.path, place.where)
     try:
-        require_unchanged(descriptor, file, where)
+        require_unchanged(descriptor, file, place)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def require_unchanged(descriptor: int, file: SourceFile, where: str) -> None:
+def require_unchanged(descriptor: int, file: SourceFile, place: Placed) -> None:
     """SourceError unless the open file is the one that `file` describes, as it was then."""
-    now, then = stamp_of(descriptor), file.stamp
-    if now == then:
-        return
-    if (now.device, now.inode) != (then.device, then.inode):
+    status, then = os.fstat(descriptor), file.stamp
+    if status.st_ino != then.inode or status.st_dev != then.device:
         found = "another file in its place"
-    elif now.bytes != then.bytes:
-        found = f"{now.bytes} bytes where there were {then.bytes}"
-    else:
+    elif status.st_size != then.bytes:
+        found = f"{status.st_size} bytes where there were {then.bytes}"
+    elif status.st_mtime_ns != then.modified_ns:
         found = "that it was modified since"
-    raise SourceError(where, expected="the file unchanged since it was first opened", found=found)
+    else:
+        return
+    raise SourceError(place.where, expected="the file unchanged since it was first opened", found=found)
 
 
 def flat_view(buffer: WritableBuffer) -> memoryview:
@@ -100,21 +108,21 @@ def flat_view(buffer: WritableBuffer) -> memoryview:
     return view.cast("B") if view.nbytes else memoryview(bytearray())
 
 
-def read_fully(descriptor: int, view: memoryview, start: int, where: str) -> None:
+def read_fully(descriptor: int, view: memoryview, start: int, place: Placed) -> None:
     """Fills `view` with the bytes of the file from `start` on. SourceError where the file ends early or fails."""
     done = 0
     while done < len(view):
         try:
             count = os.preadv(descriptor, [view[done:]], start + done)
         except OSError as error:
-            raise SourceError(
-                where, expected=f"{len(view)} bytes from byte {start} on", found=failure_words(error)
-            ) from error
+            raise _unread(view, start, place, failure_words(error)) from error
         if count == 0:
-            raise SourceError(
-                where, expected=f"{len(view)} bytes from byte {start} on", found=f"the end of the file after {done}"
-            )
+            raise _unread(view, start, place, f"the end of the file after {done}")
         done += count
+
+
+def _unread(view: memoryview, start: int, place: Placed, found: str) -> SourceError:
+    return SourceError(place.where, expected=f"{len(view)} bytes from byte {start} on", found=found)
 
 
 def refuse_lfs_pointer(head: bytes, where: str) -> None:
@@ -136,8 +144,8 @@ def read_document(owner: str, path: Path, roots: Roots, *, expected: str, limit:
         if file.bytes > limit:
             raise SourceError(file.where, expected=f"at most {limit} bytes", found=f"{file.bytes}")
         content = bytearray(file.bytes)
-        read_fully(descriptor, memoryview(content), 0, file.where)
-        require_unchanged(descriptor, file, file.where)
+        read_fully(descriptor, memoryview(content), 0, file)
+        require_unchanged(descriptor, file, file)
     document = bytes(content)
     refuse_lfs_pointer(document, file.where)
     return document
