@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 from schemas.errors import SourceError
 from workers.engine.sources.wording import quoted
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 MAX_VALUES = 4_000_000
 """Values in one document. It bounds the memory that parsing takes, whatever the document's bytes are spent on."""
@@ -23,7 +26,7 @@ def parse_object(document: bytes, where: str) -> dict[str, object]:
         raise SourceError(where, expected=f"at most {MAX_VALUES} JSON values", found="more")
     try:
         value = json.loads(document.decode("utf-8"), object_pairs_hook=_distinct)
-        if b"\\u" in document:
+        if _SURROGATE_ESCAPE.search(document):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         expected, found = _fault_words(error)

@@ -29,6 +29,8 @@ def shown_json(value: object) -> str:
     """A JSON value as JSON: objects by their number of members, other values as written, shortened."""
     if isinstance(value, Mapping):
         return f"an object of {len(value)} member{'' if len(value) == 1 else 's'}"
+    if isinstance(value, str):
+        return _shortened(json.dumps(value[:_LONGEST_TEXT]))
     try:
         return _shortened(json.dumps(value, default=dict))
     except RecursionError:
