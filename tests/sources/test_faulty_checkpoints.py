@@ -298,6 +298,10 @@ def test_config_json_is_not_read_before_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_valid_config_is_given_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(GOOD)
-    config = {"model_type": "qwen3_5", "text_config": {"hidden_size": 5120, "rope": [1.5, None, True]}, "chat": "\U0001f600"}
+    config = {
+        "model_type": "qwen3_5",
+        "text_config": {"hidden_size": 5120, "rope": [1.5, None, True]},
+        "chat": "\U0001f600",
+    }
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert open_checkpoint("base", tmp_path, ANYWHERE).config() == config
