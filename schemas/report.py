@@ -16,14 +16,14 @@ class Record(BaseModel):
 
 class SourceTensorRecord(Record):
     """One source tensor that an object is made of. `blake3` is that of its data bytes; `file` is the shard's name
-    relative to the checkpoint."""
+    relative to the checkpoint. `blake3` is None until an object that uses the tensor has been encoded."""
 
     source: str
     file: str
     tensor: str
     dtype: str
     shape: tuple[int, ...]
-    blake3: str
+    blake3: str | None
 
 
 class ErrorStatistics(Record):
@@ -50,9 +50,17 @@ class Check(Record):
     passed: bool
 
 
+class SourceDigest(Record):
+    """BLAKE3 of one source tensor's data."""
+
+    source: str
+    tensor: str
+    blake3: str
+
+
 class EncodedObject(Record):
-    """What encoding one object leaves behind. `sources` are the tensors whose digests this object computed: each
-    source tensor is digested once, by the first object that uses it."""
+    """What encoding one object leaves behind. `source_digests` are of the tensors that this object was the first to
+    use: each source tensor is digested once."""
 
     index: int
     encoder: str
@@ -61,8 +69,7 @@ class EncodedObject(Record):
     blocks: int
     seconds: float
     payload_blake3: str
-    source_blake3: dict[str, str]
-    """`source/tensor` to BLAKE3 of the tensor's data."""
+    source_digests: tuple[SourceDigest, ...]
     reciprocals: tuple[ReciprocalRecord, ...] = ()
 
 
@@ -98,3 +105,68 @@ class ObjectReport(Record):
     reciprocals: tuple[ReciprocalRecord, ...]
     error: ErrorStatistics | None
     checks: tuple[Check, ...]
+
+
+class RecipeIdentity(Record):
+    """Which recipe: `sha256` is that of its canonical form."""
+
+    id: str
+    revision: int
+    sha256: str
+
+
+class ResourceRecord(Record):
+    """A resource as it went in: SHA-256 of its bytes."""
+
+    name: str
+    source: str
+    bytes: int
+    sha256: str
+
+
+class EvidenceRecord(Record):
+    claim: str
+    url: str
+
+
+class VerificationRecord(Record):
+    """`coverage` is `full`, `sample` or `none`; `seed` drew the rows of a sample."""
+
+    coverage: str
+    seed: int | None
+
+
+class ArtifactRecord(Record):
+    """The finished file. Digests in lowercase hexadecimal."""
+
+    bytes: int
+    sha256: str
+    directory_sha256: str
+    payload_offset: int
+
+
+class TensorReference(Record):
+    """A tensor of a source."""
+
+    source: str
+    tensor: str
+
+
+class ConversionReport(Record):
+    """The report beside an artifact: what was made, of what, how, and what was checked."""
+
+    report: int = 1
+    converter: str
+    model_id: str
+    weights_id: str
+    framing: int
+    recipe: RecipeIdentity
+    let_overridden: bool
+    artifact: ArtifactRecord
+    verification: VerificationRecord
+    evidence: tuple[EvidenceRecord, ...]
+    resources: tuple[ResourceRecord, ...]
+    unused: tuple[TensorReference, ...]
+    ignored: tuple[TensorReference, ...]
+    warnings: tuple[str, ...]
+    objects: tuple[ObjectReport, ...]

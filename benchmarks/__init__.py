@@ -1,0 +1,1 @@
+"""Measurements outside the tests: one command, `python -m benchmarks`, prints tables."""

@@ -1,0 +1,82 @@
+"""Checkpoints to measure with, and recipes for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from workers.engine.recipe.load import load_recipe
+
+from schemas.recipe.expanded import ExpandedRecipe
+from schemas.registry import FORMATS, EncoderProfile, Format
+
+_DIRECT = {"BF16": "BF16", "FP32": "F32", "I32": "I32"}
+_WIDTH = {"BF16": 2, "F32": 4, "I32": 4}
+
+
+def write_header(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
+    """Writes a safetensors file whose data is a hole; returns where the data begins."""
+    entries: dict[str, object] = {}
+    end = 0
+    for name, (dtype, shape) in tensors.items():
+        size = prod(shape) * _WIDTH[dtype]
+        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [end, end + size]}
+        end += size
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + end)
+    return 8 + len(header)
+
+
+def fill_with_weights(path: Path, start: int, *, seed: int) -> None:
+    """Fills the data of a file of BF16 tensors with words as trained weights have."""
+    generator = np.random.default_rng(seed)
+    block = (generator.standard_normal(4 << 20, dtype=np.float32) * np.float32(0.02)).view(np.uint32) >> np.uint32(16)
+    data = block.astype("<u2").tobytes()
+    end = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(start)
+        while file.tell() < end:
+            file.write(data[: end - file.tell()])
+
+
+def recipe_of(
+    objects: Iterable[Mapping[str, object]], resources: Iterable[Mapping[str, object]] = ()
+) -> ExpandedRecipe:
+    """A recipe whose every object is made of the tensor of its own name."""
+    document = {
+        "recipe": 1,
+        "id": "benchmark",
+        "revision": 1,
+        "model_id": "benchmark",
+        "weights_id": "benchmark",
+        "sources": {"base": {"kind": "checkpoint"}},
+        "evidence": [{"claim": "a benchmark without a claim of quality", "url": "https://example.org/"}],
+        "resources": list(resources),
+        "objects": [_object(one) for one in objects],
+    }
+    return load_recipe(json.dumps(document), where="benchmark", let={})
+
+
+def source_tensor(one: Mapping[str, object]) -> tuple[str, tuple[int, ...]]:
+    """Dtype and shape of the tensor that an inventory's object is made of in a benchmark."""
+    shape = one["shape"]
+    assert isinstance(shape, list)  # noqa: S101 - the inventories are ours
+    return _DIRECT.get(str(one["format"]), "BF16"), tuple(shape)
+
+
+def _object(one: Mapping[str, object]) -> dict[str, object]:
+    grouped = EncoderProfile.MAXABS_F16_RECIP_RNE_V1 in FORMATS[Format(str(one["format"]))].encodes
+    encode = EncoderProfile.MAXABS_F16_RECIP_RNE_V1 if grouped else "preserve"
+    return {
+        "name": one["name"],
+        "shape": one["shape"],
+        "format": one["format"],
+        "encode": encode,
+        "value": {"tensor": one["name"]},
+    }

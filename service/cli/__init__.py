@@ -1,0 +1,5 @@
+"""The `ninforge` command (interface.md, Command line)."""
+
+from service.cli.application import main
+
+__all__ = ["main"]

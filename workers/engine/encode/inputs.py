@@ -1,0 +1,71 @@
+"""Where the encoder's values come from: source tensors by position, row lists and draft ids of the same plan."""
+
+from __future__ import annotations
+
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.recipe.expanded import DraftIds
+from workers.engine.draft_head import COUNT_BYTES, check_ranking_size, ranking_counts, select_draft_ids, special_ids
+from workers.engine.encode.evaluation import Evaluation, Positions
+from workers.engine.plan import Plan, PlannedTensor
+from workers.engine.scratch import Bytes, Scratch
+from workers.engine.sources.reading import OpenFiles
+from workers.engine.sources.tensor_digest import tensor_digest
+
+MAX_TOKENIZER_CONFIG_BYTES = 64 << 20
+MAX_RANKING_BYTES = 256 << 20
+
+
+class PlannedInputs:
+    """The inputs of one plan, open for reading from any number of threads."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._files = OpenFiles(plan.sources.roots)
+        self._tensors = {planned.name: planned for planned in plan.objects if isinstance(planned, PlannedTensor)}
+        self._selections: dict[DraftIds, npt.NDArray[np.int32]] = {}
+        self._lock = Lock()
+
+    def read_tensor(self, source: str, tensor: str, offset: int, out: Bytes) -> None:
+        """Fills `out` with the tensor's data from byte `offset` on. Raises SourceError."""
+        self._files.read_into(self._plan.sources.tensor(source, tensor), offset, out)
+
+    def digest(self, source: str, tensor: str) -> str:
+        """BLAKE3 of the tensor's data."""
+        return tensor_digest(self._plan.sources.tensor(source, tensor), self._files)
+
+    def rows_of(self, name: str, start: int, stop: int) -> Positions:
+        """Elements start to stop of the I32 object of this name, as row numbers."""
+        words = np.empty(4 * (stop - start), np.uint8)
+        Evaluation(name, self, Scratch()).read(self._tensors[name].value, start, words)
+        return words.view("<i4").astype(np.int64)
+
+    def draft_ids(self, op: DraftIds) -> npt.NDArray[np.int32]:
+        """The selection of the draft head's ids, made once."""
+        with self._lock:
+            if op not in self._selections:
+                self._selections[op] = self._select(op)
+            return self._selections[op]
+
+    def _select(self, op: DraftIds) -> npt.NDArray[np.int32]:
+        bound = self._plan.sources
+        where = f"source {op.counts}"
+        ranking = bound.files[op.counts]
+        check_ranking_size(ranking.file.bytes, op, where=where)
+        row = ranking.content(bound.roots, limit=MAX_RANKING_BYTES)[: COUNT_BYTES * op.width]
+        counts = ranking_counts(row, op, where=where)
+        config = bound.resources[op.special].content(bound.roots, limit=MAX_TOKENIZER_CONFIG_BYTES)
+        return select_draft_ids(counts, special_ids(config, op, where=f"resource {op.special}"), op.take)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._files.close()

@@ -1,0 +1,241 @@
+"""Encodes objects of a plan into the work file: bounded blocks on all threads, durable when it returns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import prod
+from pathlib import Path
+from threading import Lock
+
+from blake3 import blake3
+
+from schemas.errors import WordError
+from schemas.recipe.expanded import Nvfp4, Same
+from schemas.registry import ResourceEncoding
+from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
+from workers import _native
+from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.writer import ArtifactFile
+from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
+from workers.engine.encode.evaluation import Evaluation, width
+from workers.engine.encode.inputs import PlannedInputs
+from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor, walk
+from workers.engine.recipe.inference import Typed
+from workers.engine.reciprocal import ReciprocalWord
+from workers.engine.scratch import Bytes, Scratch
+from workers.engine.steps import Observer, Step, run_steps
+
+BLOCK_BYTES = 4 << 20
+"""Source bytes of one block: large enough to hide the cost of handing it out, small enough to stay in cache."""
+
+
+def create_work_file(plan: Plan, path: Path) -> None:
+    """Creates the artifact's file at its final size with prefix and directory in place, all payloads zero.
+
+    Raises OutputError where the path is taken, or the file cannot be written or has no room.
+    """
+    ArtifactFile.create(path, plan.arrangement).close()
+
+
+def encode_objects(
+    plan: Plan,
+    path: Path,
+    indices: Sequence[int],
+    *,
+    threads: int,
+    worker: str,
+    observer: Observer,
+    block_bytes: int = BLOCK_BYTES,
+) -> list[EncodedObject]:
+    """Makes the payloads of the objects at `indices` in the work file at `path`; they are durable on return.
+
+    Raises WordError for a source word that cannot be stored, SourceError, OutputError, and whatever `observer` raises.
+    Of several failures the earliest in the order of `indices` and coordinates is raised.
+    """
+    progress = [_Progress(plan.objects[index]) for index in indices]
+    with (
+        ArtifactFile.open(path, plan.arrangement) as file,
+        ArtifactReader(path) as reader,
+        PlannedInputs(plan) as inputs,
+    ):
+        run = _Run(plan, file, reader, inputs, observer, block_bytes)
+        run_steps((step for one in progress for step in run.steps(one)), threads)
+        file.sync()
+    return [one.record(worker) for one in progress]
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What making one object has come to. Several threads add to it."""
+
+    planned: PlannedObject
+    lock: Lock = field(default_factory=Lock)
+    remaining: int = 0
+    blocks: int = 0
+    started: float | None = None
+    seconds: float = 0.0
+    payload_blake3: str = ""
+    source_digests: list[SourceDigest] = field(default_factory=list)
+    reciprocals: list[ReciprocalWord] = field(default_factory=list)
+
+    def begin(self) -> None:
+        with self.lock:
+            if self.started is None:
+                self.started = time.monotonic()
+
+    def end(self) -> bool:
+        """Counts one step as done; True for the last one."""
+        with self.lock:
+            self.remaining -= 1
+            return self.remaining == 0
+
+    def record(self, worker: str) -> EncodedObject:
+        return EncodedObject(
+            index=self.planned.index,
+            encoder=ResourceEncoding.RAW_BYTES
+            if isinstance(self.planned, PlannedResource)
+            else self.planned.spec.encode,
+            backend="cpu",
+            worker=worker,
+            blocks=self.blocks,
+            seconds=self.seconds,
+            payload_blake3=self.payload_blake3,
+            source_digests=tuple(sorted(self.source_digests, key=lambda one: (one.source, one.tensor))),
+            reciprocals=tuple(
+                ReciprocalRecord(
+                    multiplier=one.multiplier_value, divisor=one.divisor_value, relative_error=one.relative_error
+                )
+                for one in self.reciprocals
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What all objects of one call share."""
+
+    plan: Plan
+    file: ArtifactFile
+    reader: ArtifactReader
+    inputs: PlannedInputs
+    observer: Observer
+    block_bytes: int
+
+    def steps(self, progress: _Progress) -> list[Step[None]]:
+        """Everything to be done for one object; the step that ends last digests the payload as the file holds it."""
+        planned = progress.planned
+        parts: list[Callable[[Scratch], int]] = []
+        match planned:
+            case PlannedResource():
+                parts.append(partial(self._copy_resource, planned))
+            case PlannedTensor():
+                parts += [partial(self._digest_source, progress, *key) for key in planned.digests]
+                parts += self._comparisons(planned)
+                blocks = [
+                    partial(self._block, planned, block) for block in tensor_blocks(self._making(progress, planned))
+                ]
+                progress.blocks = len(blocks)
+                parts += blocks
+        progress.remaining = len(parts)
+        return [partial(self._step, progress, part) for part in parts]
+
+    def _step(self, progress: _Progress, part: Callable[[Scratch], int], scratch: Scratch) -> None:
+        progress.begin()
+        done = part(scratch)
+        if progress.end():
+            progress.payload_blake3 = self._digest_payload(progress.planned, scratch)
+            progress.seconds = time.monotonic() - (progress.started or 0.0)
+        self.observer.advanced(progress.planned.index, done)
+
+    def _making(self, progress: _Progress, planned: PlannedTensor) -> Making:
+        stored = self.plan.arrangement.objects[planned.index]
+
+        def write(offset: int, data: Bytes) -> None:
+            self.file.write_at(stored, offset, data.data)
+
+        return Making(planned.spec, planned.value, write, self.block_bytes, progress.reciprocals.extend)
+
+    def _block(self, planned: PlannedTensor, block: Block, scratch: Scratch) -> int:
+        return block(Evaluation(planned.name, self.inputs, scratch), scratch)
+
+    def _copy_resource(self, planned: PlannedResource, _scratch: Scratch) -> int:
+        stored = self.plan.arrangement.objects[planned.index]
+        offset = 0
+        for data in planned.content.blocks(self.plan.sources.roots):
+            self.file.write_at(stored, offset, data)
+            offset += len(data)
+        return planned.bytes
+
+    def _digest_source(self, progress: _Progress, source: str, tensor: str, _scratch: Scratch) -> int:
+        digest = self.inputs.digest(source, tensor)
+        with progress.lock:
+            progress.source_digests.append(SourceDigest(source=source, tensor=tensor, blake3=digest))
+        return 0
+
+    def _digest_payload(self, planned: PlannedObject, scratch: Scratch) -> str:
+        stored = self.plan.arrangement.objects[planned.index]
+        digest = blake3()
+        for offset in range(0, planned.bytes, self.block_bytes):
+            data = scratch.take("payload", min(self.block_bytes, planned.bytes - offset))
+            self.reader.read_at(stored, offset, data.data)
+            digest.update(data.data)
+        return digest.hexdigest()
+
+    def _comparisons(self, planned: PlannedTensor) -> Iterator[Callable[[Scratch], int]]:
+        """What must be equal word for word: the operands of each `same`, and the object's `equals`."""
+        values = (planned.value, *planned.equals)
+        pairs = [
+            (node.of[0], other, "same")
+            for v in values
+            for node in walk(v)
+            if isinstance(node.op, Same)
+            for other in node.of[1:]
+        ]
+        for other in planned.equals:
+            if planned.is_copy:
+                pairs += [(one, two, "equals") for one, two in zip(planned.value.of[:2], other.of[:2], strict=True)]
+            else:
+                pairs.append((planned.value, other, "equals"))
+        for one, two, word in pairs:
+            step = max(self.block_bytes // width(one), 1)
+            total = prod(one.shape)
+            for start in range(0, total, step):
+                yield partial(self._compare, planned, one, two, word, start, min(step, total - start))
+        if isinstance(planned.value.op, Nvfp4):
+            yield from (partial(self._compare_divisors, planned, other) for other in planned.equals)
+
+    def _compare_divisors(self, planned: PlannedTensor, other: Typed, scratch: Scratch) -> int:
+        evaluation = Evaluation(planned.name, self.inputs, scratch)
+        mine, theirs = (divisor_word(value, evaluation, planned.name)[0] for value in (planned.value, other))
+        if mine != theirs:
+            raise WordError(
+                evaluation.where(planned.value.of[2], 0),
+                expected=f"under `equals` the divisor of {evaluation.where(other.of[2], 0)}, {_hexadecimal(theirs)}",
+                found=_hexadecimal(mine),
+            )
+        return 0
+
+    def _compare(
+        self, planned: PlannedTensor, one: Typed, two: Typed, word: str, start: int, count: int, scratch: Scratch
+    ) -> int:
+        evaluation = Evaluation(planned.name, self.inputs, scratch)
+        size = width(one)
+        first, other = scratch.take("first", count * size), scratch.take("other", count * size)
+        evaluation.read(one, start, first)
+        evaluation.read(two, start, other)
+        mismatch = _native.compare_words(first, other, size, count)
+        if mismatch is not None:
+            at = start + mismatch.column
+            raise WordError(
+                evaluation.where(one, at),
+                expected=f"under `{word}` the word of {evaluation.where(two, at)}, 0x{mismatch.found:x}",
+                found=f"0x{mismatch.expected:x}",
+            )
+        return 0
+
+
+def _hexadecimal(word: bytes) -> str:
+    return f"0x{int.from_bytes(word, 'little'):08x}"

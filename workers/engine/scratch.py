@@ -1,0 +1,27 @@
+"""Reusable page-aligned buffers of one thread."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workers.engine.sources.aligned import aligned_bytes
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Scratch:
+    """Buffers by name, kept between blocks and grown to the largest size asked for.
+
+    A buffer is valid until the same name is asked for again.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Bytes] = {}
+
+    def take(self, name: str, size: int) -> Bytes:
+        """A page-aligned uint8 array of `size` bytes; its contents are whatever the last user left."""
+        held = self._buffers.get(name)
+        if held is None or held.size < size:
+            held = self._buffers[name] = aligned_bytes(size)
+        return held[:size]

@@ -1,0 +1,237 @@
+"""Verifies a finished file against the recipe and the sources that it was planned with (design.md, Verify)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from math import fsum, log10, prod, sqrt
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from schemas.errors import VerificationError
+from schemas.registry import WordOrigin
+from schemas.report import Check as CheckRecord
+from schemas.report import ErrorStatistics, VerifiedObject
+from workers.engine.container.gaps import stray_bytes
+from workers.engine.container.reader import ArtifactReader
+from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
+from workers.engine.recipe.inference import Typed
+from workers.engine.scratch import Bytes, Scratch
+from workers.engine.steps import Observer, Step, run_steps
+from workers.engine.verify.comparisons import compared_values
+from workers.engine.verify.evaluation import evaluate, width
+from workers.engine.verify.front import expected_front
+from workers.engine.verify.leaves import PlannedLeaves
+from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
+from workers.engine.verify.tensor_checks import Check, Subject, TileStatistics, rows_and_columns, tensor_checks
+from workers.engine.verify.whole_file import WholeFile, check_plane_gaps, digest_file
+
+BLOCK_BYTES = 4 << 20
+
+
+class Coverage(StrEnum):
+    """How many rows verification covers."""
+
+    FULL = "full"
+    SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A passed verification. `sha256` is that of the whole file; `seed` drew the rows of a sample (None for full)."""
+
+    coverage: Coverage
+    seed: int | None
+    bytes: int
+    sha256: str
+    objects: tuple[VerifiedObject, ...]
+
+
+class _Findings:
+    """What the checks of one object came to, gathered from any thread."""
+
+    def __init__(self, planned: PlannedObject, ranges: tuple[RowRange, ...]) -> None:
+        self.planned = planned
+        self.ranges = ranges
+        self._lock = Lock()
+        self._tiles: dict[int, TileStatistics] = {}
+
+    def note(self, number: int, statistics: TileStatistics) -> None:
+        with self._lock:
+            self._tiles[number] = statistics
+
+    def verified(self, payload_blake3: str) -> VerifiedObject:
+        """The record of an object whose every check held."""
+        rows = sum(span.stop - span.start for span in self.ranges)
+        checks = tuple(CheckRecord(name=name, rows=rows, passed=True) for name in _check_names(self.planned))
+        return VerifiedObject(
+            index=self.planned.index, payload_blake3=payload_blake3, checks=checks, error=self._error()
+        )
+
+    def _error(self) -> ErrorStatistics | None:
+        """Over all tiles, summed in their order so that it does not depend on which thread came first."""
+        if not self._tiles:
+            return None
+        tiles = [self._tiles[number] for number in sorted(self._tiles)]
+        elements = sum(tile.elements for tile in tiles)
+        error, signal = fsum(t.squared_error for t in tiles), fsum(t.squared_signal for t in tiles)
+        snr = 10 * log10(signal / error) if error > 0 and signal > 0 else None
+        return ErrorStatistics(max_abs=max(t.max_abs for t in tiles), rms=sqrt(error / elements), snr_db=snr)
+
+
+def _check_names(planned: PlannedObject) -> tuple[str, ...]:
+    if isinstance(planned, PlannedResource):
+        return ("bytes equal the file's",)
+    match planned.spec.encode:
+        case WordOrigin.PRESERVE:
+            first = "words equal the source's"
+        case WordOrigin.COPY:
+            first = "codes and scales equal the source's, legal, and in their places"
+        case _:
+            first = "codes, scales and padding derived again from the source and equal"
+    return (first, "gaps zero", *(("equal to the values under `equals`",) if planned.equals else ()))
+
+
+def verify_artifact(
+    plan: Plan,
+    path: Path,
+    *,
+    coverage: Coverage,
+    threads: int,
+    observer: Observer,
+    seed: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Verification:
+    """Reads the file at `path` back and holds every byte of it to the recipe and the sources.
+
+    Raises ArtifactError for a file that breaks its container, VerificationError, naming object, plane and coordinate,
+    for one that says something else than recipe and sources, SourceError where a source has changed meanwhile. The
+    earliest failure in file order is the one raised. `seed` fixes the rows of a sample.
+    """
+    drawn = secrets.randbits(32) if seed is None and coverage is Coverage.SAMPLE else seed
+    with ArtifactReader(path) as reader, PlannedLeaves(plan) as leaves:
+        _check_front(plan, reader)
+        _check_between(reader)
+        findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
+        whole: list[WholeFile] = []
+
+        def steps() -> Iterator[Step[None]]:
+            yield lambda scratch: whole.append(digest_file(reader, scratch))
+            for found in findings:
+                checks = _ObjectChecks(found, reader, leaves, observer, block_bytes)
+                yield from checks.steps()
+
+        run_steps(steps(), threads)
+        digests = whole[0].payload_blake3
+        objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
+        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, objects)
+
+
+def _check_front(plan: Plan, reader: ArtifactReader) -> None:
+    resource_bytes = {o.name: o.bytes for o in plan.objects if isinstance(o, PlannedResource)}
+    expected = np.frombuffer(expected_front(plan.recipe, plan.framing, resource_bytes), np.uint8)
+    found = np.empty(min(expected.size, reader.artifact.file_bytes), np.uint8)
+    reader.read_file_at(0, found.data)
+    differing = np.flatnonzero(found != expected[: found.size])
+    if differing.size or found.size < expected.size:
+        at = int(differing[0]) if differing.size else found.size
+        raise VerificationError(
+            f"directory, byte {at}",
+            expected=f"{bytes(expected[at : at + 40])!r}, as the recipe gives it",
+            found=repr(bytes(found[at : at + 40])),
+        )
+
+
+def _check_between(reader: ArtifactReader) -> None:
+    for stray in stray_bytes(reader):
+        raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
+    check_plane_gaps(reader, reader.artifact.objects)
+
+
+def _ranges(
+    planned: PlannedObject, leaves: PlannedLeaves, coverage: Coverage, seed: int | None
+) -> tuple[RowRange, ...]:
+    """The rows of an object to be checked; a resource is one row."""
+    if isinstance(planned, PlannedResource):
+        return all_rows(1)
+    rows, _ = rows_and_columns(planned.spec)
+    if coverage is Coverage.FULL or seed is None:
+        return all_rows(rows)
+    plain = planned.value.of[:2] if planned.is_copy else (planned.value,)
+    return sampled_rows(planned.name, rows, plain, leaves.rows, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _ObjectChecks:
+    """The steps that check one object."""
+
+    found: _Findings
+    reader: ArtifactReader
+    leaves: PlannedLeaves
+    observer: Observer
+    block_bytes: int
+
+    def steps(self) -> Iterator[Step[None]]:
+        match self.found.planned:
+            case PlannedResource() as planned:
+                for start in range(0, planned.bytes, self.block_bytes):
+                    yield partial(self._resource, planned, start, min(self.block_bytes, planned.bytes - start))
+            case PlannedTensor() as planned:
+                subject = Subject(
+                    spec=planned.spec,
+                    value=planned.value,
+                    equals=planned.equals,
+                    lossy=is_lossy(planned.spec),
+                    leaves=self.leaves,
+                    read=self._read,
+                    block_bytes=self.block_bytes,
+                )
+                for number, check in enumerate(tensor_checks(subject, self.found.ranges)):
+                    yield partial(self._tile, number, check)
+                for one, two in compared_values(planned.value, planned.equals):
+                    step = max(self.block_bytes // width(one), 1)
+                    for start in range(0, prod(one.shape), step):
+                        yield partial(self._comparison, planned, one, two, start, min(start + step, prod(one.shape)))
+
+    def _read(self, offset: int, out: Bytes) -> None:
+        self.reader.read_at(self.reader.artifact.objects[self.found.planned.index], offset, out.data)
+
+    def _resource(self, planned: PlannedResource, start: int, count: int, scratch: Scratch) -> None:
+        expected, found = scratch.take("expected", count), scratch.take("found", count)
+        self.leaves.resource(planned.name, start, expected)
+        self._read(start, found)
+        differing = np.flatnonzero(expected != found)
+        if differing.size:
+            at = int(differing[0])
+            raise VerificationError(
+                f"resource {planned.name}, byte {start + at}",
+                expected=f"0x{expected[at]:02x}, as its file has it",
+                found=f"0x{found[at]:02x}",
+            )
+        self.observer.advanced(planned.index, count)
+
+    def _tile(self, number: int, check: Check, scratch: Scratch) -> None:
+        checked = check(scratch)
+        if checked.statistics is not None:
+            self.found.note(number, checked.statistics)
+        self.observer.advanced(self.found.planned.index, checked.bytes)
+
+    def _comparison(
+        self, planned: PlannedTensor, one: Typed, two: Typed, start: int, stop: int, _scratch: Scratch
+    ) -> None:
+        first = evaluate(planned.name, one, start, stop, self.leaves)
+        other = evaluate(planned.name, two, start, stop, self.leaves)
+        differing = np.flatnonzero(first != other)
+        if differing.size:
+            at = start + int(differing[0]) // width(one)
+            raise VerificationError(
+                f"object {planned.name}, element {at} of values that must be equal",
+                expected="the same word in both",
+                found="two",
+            )
+        self.observer.advanced(planned.index, 0)

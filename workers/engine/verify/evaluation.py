@@ -1,0 +1,176 @@
+"""The words that a value must have, by the verifier's own reading of sources and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import gcd
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.errors import VerificationError
+from schemas.recipe.expanded import Cast, DraftIds, Reciprocal, ReciprocalRule, Tensor
+from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
+from workers.engine.recipe.inference import Typed
+from workers.engine.scratch import Bytes
+from workers.engine.verify.casts import CastRefusedError, cast_words, widened
+from workers.engine.verify.location import Path, Positions, granule, locate, paths
+
+WINDOW_BYTES = 8 << 20
+"""Most that one read takes in at a time."""
+DENSE = 32
+"""A read takes in at most this many times what is wanted, unless it is small anyway."""
+SMALL_BYTES = 64 << 10
+
+
+class Leaves(Protocol):
+    """What the verifier reads: source tensors by position, and the row lists and ids of the recipe, derived again."""
+
+    def read(self, source: str, tensor: str, offset: int, out: Bytes) -> None:
+        """Fills `out` from byte `offset` of the tensor on."""
+
+    def rows(self, name: str) -> Positions:
+        """The row numbers in the I32 object of this name."""
+
+    def draft_ids(self, op: DraftIds) -> Bytes:
+        """The little-endian I32 words of the selection."""
+
+
+def width(node: Typed) -> int:
+    """Bytes an element of a plain value."""
+    if not isinstance(node.dtype, SourceDtype):
+        raise TypeError(f"a {node.dtype} value has no single element width")
+    return ELEMENT_BYTES[node.dtype]
+
+
+def evaluate(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> Bytes:
+    """Elements start to stop (C order) of a value, as the bytes that must have been stored of them.
+
+    Raises VerificationError, naming the object, where a cast or reciprocal does not take what the source holds.
+    """
+    return _assemble(
+        node, start, stop, leaves, width(node), lambda path, low, count: _run(name, path, low, count, leaves)
+    )
+
+
+def evaluate_exactly(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> npt.NDArray[np.float64]:
+    """The same elements before any cast, in binary64: for error statistics."""
+
+    def run(path: Path, low: int, count: int) -> Bytes:
+        words = _run(name, Path(path.leaf, ()), low, count, leaves)
+        return _values(words, path.leaf).view(np.uint8)
+
+    return _assemble(node, start, stop, leaves, 8, run).view(np.float64)
+
+
+def _assemble(
+    node: Typed, start: int, stop: int, leaves: Leaves, size: int, run: Callable[[Path, int, int], Bytes]
+) -> Bytes:
+    """Elements of `size` bytes each, put together from runs of the leaves."""
+    unit = gcd(granule(node), start, stop)
+    numbers, found = locate(node, np.arange(start, stop, unit, dtype=np.int64), leaves.rows)
+    result = np.empty((stop - start) * size, np.uint8)
+    units = result.reshape(numbers.size, unit * size)
+    for number, path in enumerate(paths(node)):
+        here = np.flatnonzero(numbers == number)
+        for chosen, low, count in _reads(here, found, unit, width(path.leaf)):
+            words = run(path, low, count)
+            if np.all(np.diff(found[chosen]) == unit):
+                units[chosen] = words.reshape(chosen.size, unit * size)
+            else:
+                windows = np.lib.stride_tricks.sliding_window_view(words, unit * size)
+                units[chosen] = windows[(found[chosen] - low) * size]
+    return result
+
+
+def _values(words: Bytes, leaf: Typed) -> npt.NDArray[np.float64]:
+    if leaf.dtype is SourceDtype.F64:
+        return words.view("<f8").astype(np.float64)
+    if not isinstance(leaf.dtype, SourceDtype):
+        raise TypeError(f"{leaf.dtype} is no floating-point dtype")
+    return widened(words, leaf.dtype).view(np.float32).astype(np.float64)
+
+
+def _reads(here: Positions, found: Positions, unit: int, size: int) -> Iterator[tuple[Positions, int, int]]:
+    """Groups the granules `here` into reads: (granules, first position, elements), each dense or small."""
+    pending = [here[np.argsort(found[here], kind="stable")]] if here.size else []
+    while pending:
+        chosen = pending.pop()
+        low, high = int(found[chosen[0]]), int(found[chosen[-1]]) + unit
+        span = (high - low) * size
+        dense = span <= WINDOW_BYTES and (span <= SMALL_BYTES or span <= DENSE * chosen.size * unit * size)
+        if dense or chosen.size == 1:
+            yield chosen, low, high - low
+        else:
+            middle = chosen.size // 2
+            pending += [chosen[middle:], chosen[:middle]]
+
+
+def _run(name: str, path: Path, start: int, count: int, leaves: Leaves) -> Bytes:
+    """`count` elements from `start` of a leaf, with its changes applied."""
+    match path.leaf.op:
+        case Tensor(tensor, source):
+            words = np.empty(count * width(path.leaf), np.uint8)
+            leaves.read(source, tensor, start * width(path.leaf), words)
+            where = f"object {name}, source tensor {source}:{tensor}"
+        case DraftIds() as op:
+            words = leaves.draft_ids(op)[4 * start : 4 * (start + count)]
+            where = f"object {name}"
+        case _:
+            raise TypeError(f"{path.leaf.op} is no leaf")
+    for change in path.changes:
+        words = _changed(words, change, start, where)
+    return words
+
+
+def _changed(words: Bytes, change: Typed, start: int, where: str) -> Bytes:
+    dtype = change.of[0].dtype
+    match change.op:
+        case Cast(_, to, by):
+            if not isinstance(dtype, SourceDtype):
+                raise TypeError(f"{dtype} is not cast")
+            try:
+                return cast_words(words, dtype, to, by)
+            except CastRefusedError as refused:
+                at = f"{where}, element {start + refused.position}"
+                raise VerificationError(
+                    at, expected=f"a value that casting to {to} by {by} takes", found="none"
+                ) from None
+        case Reciprocal(_, by):
+            return derived_divisor(bytes(words), by, where)
+        case _:
+            raise TypeError(f"{change.op} changes no words")
+
+
+def derived_divisor(word: bytes, rule: ReciprocalRule, where: str) -> Bytes:
+    """round_f32(1 / m) of one binary32 word, by exact rational arithmetic."""
+    bits = int.from_bytes(word, "little")
+    divisor = _reciprocal_bits(bits)
+    if divisor is None or (rule is ReciprocalRule.EXACT and _reciprocal_bits(divisor) != bits):
+        raise VerificationError(where, expected=f"a multiplier with {rule} reciprocal", found=f"word 0x{bits:08x}")
+    return np.frombuffer(divisor.to_bytes(4, "little"), np.uint8)
+
+
+def _reciprocal_bits(bits: int) -> int | None:
+    """The word nearest to the reciprocal of a positive finite word, ties to even; None where there is none."""
+    if not 0 < bits < 0x7F800000:
+        return None
+    exact = 1 / _positive_value(bits)
+    low, high = 0, 0x7F800000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _positive_value(middle) <= exact else (low, middle)
+    # The midpoint to infinity is where the next binade would begin: half an ulp above the largest finite value.
+    below, above = exact - _positive_value(low), _positive_value(high) - exact
+    nearest = low if below < above or (below == above and low % 2 == 0) else high
+    return nearest if 0 < nearest < 0x7F800000 else None
+
+
+def _positive_value(bits: int) -> Fraction:
+    """The value of a non-negative binary32 word, where 0x7f800000 counts as 2^128."""
+    exponent, fraction = bits >> 23, bits & 0x7FFFFF
+    if exponent == 0:
+        return Fraction(fraction, 2**149)
+    return Fraction(2**23 + fraction) * Fraction(2) ** (exponent - 150)

@@ -1,0 +1,149 @@
+"""What an artifact shows by itself: that every stored word is one that its format allows (numeric-formats.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import assert_never
+
+import numpy as np
+
+from schemas.errors import VerificationError
+from schemas.registry import FORMATS, BlockScaledGeometry, DirectGeometry, GroupedGeometry, RowScaledGeometry
+from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Plane, PlaneName, payload
+from workers import _native
+from workers.engine.container.directory import StoredObject, TensorObject
+from workers.engine.container.gaps import stray_bytes
+from workers.engine.container.reader import ArtifactReader
+from workers.engine.scratch import Bytes, Scratch
+from workers.engine.steps import Observer, Step, run_steps
+from workers.engine.tiles import Tile, tiles
+from workers.engine.verify.whole_file import WholeFile, check_plane_gaps, digest_file
+
+BLOCK_BYTES = 4 << 20
+
+
+def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeFile:
+    """Checks structure, gaps and the legality of every stored word of the artifact at `path`, and digests it.
+
+    It cannot show that the words are the right ones. Raises ArtifactError for a broken container, VerificationError,
+    naming object, row and column, for a byte that must be zero or a word that the format does not allow.
+    """
+    whole: list[WholeFile] = []
+    with ArtifactReader(path) as reader:
+        for stray in stray_bytes(reader):
+            raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
+        check_plane_gaps(reader, reader.artifact.objects)
+
+        def steps() -> Iterator[Step[None]]:
+            yield lambda scratch: whole.append(digest_file(reader, scratch))
+            for index, stored in enumerate(reader.artifact.objects):
+                for check in _checks(reader, stored):
+                    yield partial(_observed, check, index, observer)
+
+        run_steps(steps(), threads)
+    return whole[0]
+
+
+_Check = Callable[[Scratch], int]
+
+
+def _observed(check: _Check, index: int, observer: Observer, scratch: Scratch) -> None:
+    observer.advanced(index, check(scratch))
+
+
+def _checks(reader: ArtifactReader, stored: StoredObject) -> Iterator[_Check]:
+    if not isinstance(stored, TensorObject):
+        return
+    geometry = FORMATS[stored.format].geometry
+    match geometry:
+        case DirectGeometry():
+            return  # every direct word is legal
+        case GroupedGeometry():
+            for tile in tiles(*stored.shape, limit=BLOCK_BYTES, column_step=K_ALIGNMENT):
+                yield partial(_grouped, reader, stored, geometry, tile)
+        case RowScaledGeometry():
+            for tile in tiles(*stored.shape, limit=BLOCK_BYTES, column_step=1):
+                yield partial(_row_scaled, reader, stored, tile)
+        case BlockScaledGeometry():
+            step = geometry.k_multiple
+            for tile in tiles(*stored.shape, limit=16 * BLOCK_BYTES, row_step=SCALE_TILE_ROWS, column_step=step):
+                yield partial(_block_scaled, reader, stored, geometry, tile)
+            yield partial(_divisor, reader, stored)
+        case _:
+            assert_never(geometry)
+
+
+def _grouped(
+    reader: ArtifactReader, stored: TensorObject, geometry: GroupedGeometry, tile: Tile, scratch: Scratch
+) -> int:
+    groups = -(-tile.width // K_ALIGNMENT) * K_ALIGNMENT // geometry.group
+    first = tile.column // geometry.group
+    read: dict[PlaneName, Bytes] = {PlaneName.HIGH: np.empty(0, np.uint8)}
+    for plane in _planes(stored):
+        size = {PlaneName.CODES: geometry.base_bytes, PlaneName.HIGH: geometry.high_bytes}.get(plane.name, 2)
+        read[plane.name] = _rows(reader, stored, plane, tile, (first * size, groups * size), scratch)
+    codes, high, scales = read[PlaneName.CODES], read[PlaneName.HIGH], read[PlaneName.SCALES]
+    _refuse(stored, _native.legal_grouped(geometry.code_bits, tile.width, codes, high, scales), tile)
+    return sum(data.size for data in read.values())
+
+
+def _row_scaled(reader: ArtifactReader, stored: TensorObject, tile: Tile, scratch: Scratch) -> int:
+    codes_plane, scales_plane = _planes(stored)
+    codes = _rows(reader, stored, codes_plane, tile, (tile.column, tile.width), scratch)
+    scales = _rows(reader, stored, scales_plane, tile, (0, scales_plane.row_bytes), scratch)
+    _refuse(stored, _native.legal_fp8_row(tile.width, codes, scales), tile)
+    return codes.size + scales.size
+
+
+def _block_scaled(
+    reader: ArtifactReader, stored: TensorObject, geometry: BlockScaledGeometry, tile: Tile, scratch: Scratch
+) -> int:
+    plane = _planes(stored)[1]
+    per_row = tile.columns // geometry.group
+    scales = scratch.take("scales", tile.rows * tile.width // geometry.group)
+    start = tile.row * per_row + SCALE_TILE_ROWS * tile.column // geometry.group
+    reader.read_at(stored, plane.offset + start, scales.data)
+    _refuse(stored, _native.legal_nvfp4_scales(scales, tile.width, swizzled=True), tile)
+    return scales.size
+
+
+def _divisor(reader: ArtifactReader, stored: TensorObject, _scratch: Scratch) -> int:
+    word = bytearray(4)
+    reader.read_at(stored, _planes(stored)[2].offset, word)
+    if not 0 < int.from_bytes(word, "little") < 0x7F800000:
+        raise VerificationError(
+            f"object {stored.name}, plane {PlaneName.DIVISOR}",
+            expected="a finite divisor above zero",
+            found=f"word 0x{int.from_bytes(word, 'little'):08x}",
+        )
+    return len(word)
+
+
+def _planes(stored: TensorObject) -> tuple[Plane, ...]:
+    return payload(stored.format, stored.shape, where=f"object {stored.name}").planes
+
+
+def _rows(
+    reader: ArtifactReader, stored: TensorObject, plane: Plane, tile: Tile, part: tuple[int, int], scratch: Scratch
+) -> Bytes:
+    """The part (start, count) of each of the tile's rows of a plane, in bytes."""
+    start, count = part
+    data = scratch.take(plane.name, tile.rows * count)
+    if count == plane.row_bytes:
+        reader.read_at(stored, plane.offset + tile.row * plane.row_bytes, data.data)
+    else:
+        for i, row in enumerate(range(tile.row, tile.row_stop)):
+            at = plane.offset + row * plane.row_bytes + start
+            reader.read_at(stored, at, data[i * count : (i + 1) * count].data)
+    return data
+
+
+def _refuse(stored: TensorObject, fault: _native.Fault | None, tile: Tile) -> None:
+    if fault is not None:
+        raise VerificationError(
+            f"object {stored.name}, row {tile.row + fault.row}, column {tile.column + fault.column}",
+            expected=f"a word that {stored.format} allows",
+            found=f"0x{fault.word:x} ({fault.kind})",
+        )
