@@ -175,21 +175,10 @@ class ValueDocument(Closed):
     texts: Texts = Field(alias="with", default_factory=dict)
 
 
-ExpressionDocument = (
-    TensorDocument
-    | SliceDocument
-    | ReshapeDocument
-    | TransposeDocument
-    | ConcatDocument
-    | GatherDocument
-    | SameDocument
-    | CastDocument
-    | ReciprocalDocument
-    | DraftIdsDocument
-    | Nvfp4Document
-    | Fp8RowDocument
-    | ValueDocument
-)
+UnaryDocument = SliceDocument | ReshapeDocument | TransposeDocument | GatherDocument | CastDocument | ReciprocalDocument
+TopDocument = DraftIdsDocument | Nvfp4Document | Fp8RowDocument
+OperatorDocument = TensorDocument | UnaryDocument | ConcatDocument | SameDocument | TopDocument
+ExpressionDocument = OperatorDocument | ValueDocument
 
 OPERATORS: Mapping[str, type[ExpressionDocument]] = {
     "tensor": TensorDocument,

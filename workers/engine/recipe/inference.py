@@ -26,6 +26,7 @@ from schemas.recipe.expanded import (
 )
 from schemas.registry import EncoderProfile, WordOrigin
 from schemas.source_dtypes import SourceDtype
+from workers.engine.recipe.operands import operands
 from workers.engine.recipe.operator_types import (
     FORMAT_DTYPE,
     Mismatch,
@@ -198,20 +199,3 @@ OPERATOR_NAMES: dict[type[Expression], str] = {
     Nvfp4: "nvfp4",
     Fp8Row: "fp8_row",
 }
-
-
-def operands(op: Expression) -> tuple[Expression, ...]:
-    """The expressions directly below an operator, in its order."""
-    match op:
-        case Tensor() | DraftIds():
-            return ()
-        case Concat(of) | Same(of):
-            return of
-        case Nvfp4(codes, scales, divisors):
-            return (codes, scales, *divisors)
-        case Fp8Row(codes, scales):
-            return (codes, scales)
-        case Slice(of) | Reshape(of) | Transpose(of) | Gather(of) | Cast(of) | Reciprocal(of):
-            return (of,)
-        case _:
-            assert_never(op)

@@ -1,0 +1,218 @@
+"""Members of a document evaluated in a scope: integers, texts, sets and conditions of recipe.md (let, values, text).
+
+Every method gives None where it cannot give a value; the fault is then in the list, at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import TypeVar
+
+from schemas.recipe.arithmetic import Formula, evaluate
+from schemas.recipe.document import LetDocument
+from schemas.recipe.entries import EntryDocument
+from schemas.recipe.fields import Faulty, Range, SetLiteral, SetSpelling, describe, variable_fault
+from schemas.recipe.limits import CANONICAL_INTEGER_MAX, INTEGER_MAX, NAME_BYTES, SET_INTEGERS, TEXT_BYTES
+from schemas.recipe.pointer import NodePath
+from schemas.recipe.text import Text, render
+from workers.engine.recipe.fault_list import Budget, FaultList, unknown
+from workers.engine.recipe.scope import Bound, IntegerSet, Scope, UnusableNameError
+
+Value = TypeVar("Value")
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Resolver:
+    """Evaluates what documents write, collecting faults and counting steps."""
+
+    def __init__(self, faults: FaultList, budget: Budget) -> None:
+        self.faults = faults
+        self.budget = budget
+
+    def integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
+        """An integer from 0 to 2^63-1."""
+        if isinstance(node, int):
+            return node
+        if isinstance(node, Faulty):
+            return None
+        formula = node
+        self.budget.steps(len(formula.code), path)
+        return self._attempt(lambda: evaluate(formula, scope.integer), path)
+
+    def canonical_integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
+        """An integer that the canonical form can spell: from 0 to 2^53-1."""
+        value = self.integer(node, scope, path)
+        if value is not None and value > CANONICAL_INTEGER_MAX:
+            self.faults.add(path, f"{value} is beyond 2^53-1, the largest integer of the canonical form (RFC 8785)")
+            return None
+        return value
+
+    def canonical_integers(
+        self, node: list[int | Formula | Faulty] | Faulty, scope: Scope, path: NodePath
+    ) -> tuple[int, ...] | None:
+        if isinstance(node, Faulty):
+            return None
+        self.budget.steps(len(node), path)
+        self.budget.canonical_bytes(2 * len(node), path)
+        values = [self.canonical_integer(item, scope, (path, index)) for index, item in enumerate(node)]
+        known = tuple(value for value in values if value is not None)
+        return known if len(known) == len(values) else None
+
+    def text(self, node: Text | Faulty, scope: Scope, path: NodePath, *, limit: int = TEXT_BYTES) -> str | None:
+        """A text of at most `limit` bytes with its variables replaced."""
+        if isinstance(node, Faulty):
+            return None
+        text = node
+        if text.is_literal and len(text.parts[0]) <= limit // 4:
+            return text.parts[0]
+        self.budget.steps(len(text.parts), path)
+        return self._attempt(lambda: render(text, scope.text, limit=limit), path)
+
+    def filled(self, node: Text | Faulty, scope: Scope, path: NodePath, *, limit: int = TEXT_BYTES) -> str | None:
+        """A text that is not empty."""
+        text = self.text(node, scope, path, limit=limit)
+        if text == "":
+            self.faults.add(path, "expected a text, found an empty one")
+            return None
+        return text
+
+    def name(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
+        """A name: 1 to 512 bytes."""
+        return self.filled(node, scope, path, limit=NAME_BYTES)
+
+    def variable(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
+        """The name of a loop's variable."""
+        name = self.name(node, scope, path)
+        fault = None if name is None else variable_fault(name)
+        if fault is not None:
+            self.faults.add(path, fault.faults[0].message)
+            return None
+        return name
+
+    def choice(
+        self, node: Text | Faulty, choices: type[Choice], scope: Scope, path: NodePath, *, what: str
+    ) -> Choice | None:
+        """One of a closed set of names."""
+        name = self.text(node, scope, path, limit=NAME_BYTES)
+        if name is None:
+            return None
+        try:
+            return choices(name)
+        except ValueError:
+            self.faults.add(path, unknown(what, name, choices))
+            return None
+
+    def integer_set(self, node: SetSpelling, scope: Scope, path: NodePath) -> IntegerSet | None:
+        """A set by its name, or spelled out."""
+        if not isinstance(node, Text):
+            return self.literal_set(node, scope, path)
+        name = self.name(node, scope, path)
+        return None if name is None else self._attempt(lambda: scope.set(name), path)
+
+    def turns(self, node: SetSpelling, scope: Scope, path: NodePath) -> Sequence[int] | None:
+        """The integers that a loop goes through: at least one."""
+        integers = self.integer_set(node, scope, path)
+        if integers is not None and not integers.values:
+            self.faults.add(path, "a loop over an empty set")
+            return None
+        return None if integers is None else integers.values
+
+    def literal_set(self, node: SetLiteral, scope: Scope, path: NodePath) -> IntegerSet | None:
+        if isinstance(node, Faulty):
+            return None
+        return self._range(node, scope, path) if isinstance(node, Range) else self._list(node, scope, path)
+
+    def _range(self, node: Range, scope: Scope, path: NodePath) -> IntegerSet | None:
+        start = self.integer(node.start, scope, (path, "from"))
+        stop = self.integer(node.stop, scope, (path, "to"))
+        step = self.integer(node.step, scope, (path, "step"))
+        if step == 0:
+            self.faults.add((path, "step"), "a range's step is at least 1, found 0")
+        if start is None or stop is None or not step:
+            return None
+        values = range(start, stop, step)
+        if len(values) > SET_INTEGERS:
+            self.faults.add(path, f"a range of {len(values)} integers; the limit of a set is {SET_INTEGERS:,}")
+            return None
+        return IntegerSet(values, values)
+
+    def _list(self, node: list[int | Formula | Faulty], scope: Scope, path: NodePath) -> IntegerSet | None:
+        self.budget.steps(len(node), path)
+        values: dict[int, None] = {}
+        usable = True
+        for index, item in enumerate(node):
+            value = self.integer(item, scope, (path, index))
+            if value in values:
+                self.faults.add((path, index), f"{value} stands twice in one set")
+            if value is None:
+                usable = False
+            else:
+                values[value] = None
+        return IntegerSet(tuple(values), values.keys()) if usable else None
+
+    def admits(self, entry: EntryDocument, scope: Scope, path: NodePath) -> bool | None:
+        """Whether `when` and `unless` let an entry through."""
+        if not entry.when and not entry.unless:
+            return True
+        wanted = self._memberships(entry.when, scope, (path, "when"))
+        barred = self._memberships(entry.unless, scope, (path, "unless"))
+        return None if wanted is None or barred is None else all(wanted) and not any(barred)
+
+    def _memberships(
+        self, conditions: dict[str, SetSpelling] | Faulty, scope: Scope, path: NodePath
+    ) -> list[bool] | None:
+        """Of each variable whether it is in its set."""
+        if isinstance(conditions, Faulty):
+            return None
+        self.budget.steps(len(conditions), path)
+        found: list[bool] = []
+        for variable, spelling in conditions.items():
+            place = (path, variable)
+            value = self._attempt(partial(scope.integer, variable), place)
+            integers = self.integer_set(spelling, scope, place)
+            if value is not None and integers is not None:
+                found.append(value in integers.members)
+        return found if len(found) == len(conditions) else None
+
+    def inner_scope(self, texts: dict[str, Text | Faulty] | Faulty, scope: Scope, path: NodePath) -> Scope | None:
+        """The scope with the texts of `with`, in order: later ones may use earlier ones."""
+        if isinstance(texts, Faulty):
+            return None
+        for name, node in texts.items():
+            self.budget.steps(1 + len(scope.local), path)
+            scope = scope.bind({name: self.text(node, scope, (path, name), limit=NAME_BYTES)})
+        return scope
+
+    def _attempt(self, evaluation: Callable[[], Value], path: NodePath) -> Value | None:
+        try:
+            return evaluation()
+        except UnusableNameError:
+            return None
+        except ValueError as error:
+            self.faults.add(path, str(error))
+            return None
+
+
+def bind_let(let: dict[str, LetDocument] | Faulty, overrides: Mapping[str, int], resolver: Resolver) -> Scope:
+    """The names of `let`, in order: each entry may use earlier ones. An override takes the place of an integer."""
+    if isinstance(let, Faulty):
+        return Scope({}, {}, complete=False)
+    path = (None, "let")
+    for name, value in overrides.items():
+        if name not in let:
+            resolver.faults.add(path, unknown("override of 'let'", name, let))
+        elif isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= INTEGER_MAX:
+            resolver.faults.add((path, name), f"an override is an integer from 0 to 2^63-1, found {describe(value)}")
+    bound: dict[str, Bound] = {}
+    scope = Scope(bound, {})
+    for name, node in let.items():
+        place = (path, name)
+        if isinstance(node, Range | list):
+            if name in overrides:
+                resolver.faults.add(place, f"{name!r} is a set; an override can only replace an integer")
+            bound[name] = resolver.literal_set(node, scope, place)
+        else:
+            bound[name] = overrides[name] if name in overrides else resolver.integer(node, scope, place)
+    return scope
