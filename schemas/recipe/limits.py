@@ -24,6 +24,7 @@ DOCUMENT_LEVELS = 100
 
 NUMERAL_CHARACTERS = 1_000
 FORMULA_CHARACTERS = 4_096
+TEXT_VARIABLES = 256
 
 EXPANSION_STEPS = 4_000_000
 """Entries visited, integers and texts evaluated: what a recipe may cost when the other limits do not stop it."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schemas.recipe.arithmetic import NAME
+from schemas.recipe.limits import TEXT_VARIABLES
 
 _BRACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -45,6 +46,8 @@ def parse_text(written: str) -> Text:
             parts += ("".join(literal), brace[1])
             literal = []
     parts.append("".join([*literal, written[end:]]))
+    if len(parts) // 2 > TEXT_VARIABLES:
+        raise ValueError(f"a text with {len(parts) // 2} variables; the limit is {TEXT_VARIABLES}")
     return Text(written, tuple(parts))
 
 
@@ -53,18 +56,10 @@ def render(text: Text, lookup: Callable[[str], str], *, limit: int) -> str:
 
     Raises ValueError past `limit` bytes of UTF-8, and whatever `lookup` raises for a name.
     """
-    if text.is_literal:
-        result = text.parts[0]
-    else:
-        pieces: list[str] = []
-        room = limit
-        for index, part in enumerate(text.parts):
-            piece = lookup(part) if index % 2 else part
-            room -= len(piece)
-            if room < 0:
-                raise ValueError(f"longer than {limit} bytes, the limit")
-            pieces.append(piece)
-        result = "".join(pieces)
+    pieces = list(text.parts)
+    for index in range(1, len(pieces), 2):
+        pieces[index] = lookup(pieces[index])
+    result = "".join(pieces)
     if len(result) > limit or (not result.isascii() and len(result.encode()) > limit):
         raise ValueError(f"longer than {limit} bytes, the limit")
     return result

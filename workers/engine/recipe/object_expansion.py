@@ -48,6 +48,7 @@ class ObjectExpander:
         self._resolver = resolver
         self._faults = resolver.faults
         self._expressions = expressions
+        self._stored: set[tuple[Format, tuple[int, ...]]] = set()
 
     def expand(self, placed: PlacedEntry, name: str) -> ExpandedObject | None:
         """The object of that name; None where a fault, now in the list, stands in the way."""
@@ -123,8 +124,11 @@ class ObjectExpander:
         return self._resolver.choice(entry.require, Require, scope, place, what="require")
 
     def _check_shape(self, format: Format, shape: tuple[int, ...], name: str, path: NodePath) -> None:
+        if (format, shape) in self._stored:
+            return
         try:
             payload(format, shape, where=f"object {name!r}")
+            self._stored.add((format, shape))
         except RegistryError as error:
             self._faults.add((path, "shape"), str(error))
 

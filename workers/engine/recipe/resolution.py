@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from schemas.recipe.arithmetic import Formula, evaluate
 from schemas.recipe.document import LetDocument
@@ -56,6 +56,8 @@ class Resolver:
             return None
         self.budget.steps(len(node), path)
         self.budget.canonical_bytes(2 * len(node), path)
+        if all(isinstance(item, int) and item <= CANONICAL_INTEGER_MAX for item in node):
+            return cast(tuple[int, ...], tuple(node))
         values = [self.canonical_integer(item, scope, (path, index)) for index, item in enumerate(node)]
         known = tuple(value for value in values if value is not None)
         return known if len(known) == len(values) else None
@@ -64,19 +66,23 @@ class Resolver:
         """A text of at most `limit` bytes with its variables replaced."""
         if isinstance(node, Faulty):
             return None
-        text = node
-        if text.is_literal and len(text.parts[0]) <= limit // 4:
-            return text.parts[0]
-        self.budget.steps(len(text.parts), path)
-        return self._attempt(lambda: render(text, scope.text, limit=limit), path)
+        if node.is_literal and len(node.parts[0]) <= limit // 4:
+            return node.parts[0]
+        self.budget.steps(len(node.parts), path)
+        try:
+            return render(node, scope.text, limit=limit)
+        except UnusableNameError:
+            return None
+        except ValueError as error:
+            self.faults.add(path, str(error))
+            return None
 
     def filled(self, node: Text | Faulty, scope: Scope, path: NodePath, *, limit: int = TEXT_BYTES) -> str | None:
         """A text that is not empty."""
         text = self.text(node, scope, path, limit=limit)
         if text == "":
             self.faults.add(path, "expected a text, found an empty one")
-            return None
-        return text
+        return text or None
 
     def name(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
         """A name: 1 to 512 bytes."""

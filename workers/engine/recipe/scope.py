@@ -46,6 +46,9 @@ class Scope:
 
     def text(self, name: str) -> str:
         """Raises ValueError if the name is not defined here or is a set."""
+        value = self.local.get(name)
+        if isinstance(value, str):
+            return value
         value = self._value(name)
         if isinstance(value, IntegerSet):
             raise ValueError(f"{name!r} is a set, which cannot stand in a text")  # noqa: TRY004 (not a type at run time)
