@@ -1,0 +1,1 @@
+"""One module a migration, each with a way back."""

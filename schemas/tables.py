@@ -1,0 +1,216 @@
+"""The SQL tables: jobs, their objects, where each object's words came from, and who holds a claim on what.
+
+SQL is the truth about jobs (design.md, Jobs). All of it is valid on SQLite and on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+from uuid import UUID
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Enum,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    Uuid,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from schemas.states import JobState, ObjectState, Stage
+
+BIG_INTEGER = BigInteger().with_variant(Integer, "sqlite")
+"""64 bits on both: SQLite's INTEGER holds as many, and only under that name can it number rows itself."""
+
+HEX_DIGEST = String(64)
+"""SHA-256 or BLAKE3 in lower-case hexadecimal digits."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC. SQLite has no time zones, so it goes in and comes out without one there."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - signature
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - signature
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _text_enum(states: type[StrEnum]) -> Enum:
+    return Enum(states, native_enum=False, length=16, values_callable=lambda kind: [member.value for member in kind])
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[Mapping[Any, Any]] = {
+        datetime: UtcDateTime(),
+        UUID: Uuid(),
+        JobState: _text_enum(JobState),
+        ObjectState: _text_enum(ObjectState),
+        Stage: _text_enum(Stage),
+    }
+
+
+class JobRow(Base):
+    """One conversion. Ids sort by the time of submission."""
+
+    __tablename__ = "jobs"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    state: Mapped[JobState]
+    recipe_id: Mapped[str] = mapped_column(Text)
+    recipe_revision: Mapped[int] = mapped_column(BIG_INTEGER)
+    recipe_sha256: Mapped[str] = mapped_column(HEX_DIGEST)
+    recipe_document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """The recipe as submitted, so that a later edition of a registered one does not reach into a running job."""
+    let: Mapped[dict[str, Any]] = mapped_column(JSON)
+    sources: Mapped[dict[str, str]] = mapped_column(JSON)
+    """Where each source is, as submitted; each process resolves it below its own roots."""
+    resources: Mapped[dict[str, str]] = mapped_column(JSON)
+    framing: Mapped[int | None]
+    """What was asked for, None for `auto`; after planning, what it is."""
+    verify: Mapped[str] = mapped_column(String(16))
+    device: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    stage_started_at: Mapped[datetime | None]
+    """When the present state began: what rates and remaining times count from."""
+    finished_at: Mapped[datetime | None]
+    fingerprint: Mapped[str | None] = mapped_column(Text)
+    """The plan's: another worker's plan of the same job must have the same, or a source has changed."""
+    objects_total: Mapped[int | None]
+    payload_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    """Sum over the objects' payloads."""
+    file_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    """Size of the artifact. From planning to the end of the job this much disk is reserved for it."""
+    work_file: Mapped[str | None] = mapped_column(Text)
+    """Name within the job's work folder. Each planning makes a file of its own, so that a late one harms none."""
+    lost_claims: Mapped[int] = mapped_column(default=0)
+    """Claims that expired since the job last made progress."""
+    error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    artifact_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST)
+    """Set once the whole file has passed verification; it is published, and may be downloaded, in state `ready`."""
+
+    __table_args__ = (Index(None, "state"), Index(None, "artifact_sha256"))
+
+
+class ClaimRow(Base):
+    """A worker's lease on the planning or verifying of a job, or on the objects that carry the claim's id.
+
+    Ids only ever grow, so they serve as fencing tokens: whoever records a result must still hold the row.
+    """
+
+    __tablename__ = "claims"
+
+    id: Mapped[int] = mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    stage: Mapped[Stage]
+    worker: Mapped[str] = mapped_column(Text)
+    expires_at: Mapped[datetime]
+
+    __table_args__ = (
+        Index(None, "job_id"),
+        Index(None, "expires_at"),
+        Index(
+            "ix_claims_one_planner_or_verifier",
+            "job_id",
+            unique=True,
+            sqlite_where=text("stage <> 'encoding'"),
+            postgresql_where=text("stage <> 'encoding'"),
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+
+class ObjectRow(Base):
+    """One object of a planned job, with what encoding and verifying it left behind."""
+
+    __tablename__ = "objects"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(16))
+    shape: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    format: Mapped[str | None] = mapped_column(Text)
+    layout: Mapped[str] = mapped_column(Text)
+    offset: Mapped[int] = mapped_column(BIG_INTEGER)
+    bytes: Mapped[int] = mapped_column(BIG_INTEGER)
+    expression: Mapped[str | None] = mapped_column(Text)
+    state: Mapped[ObjectState]
+    claim_id: Mapped[int | None] = mapped_column(ForeignKey("claims.id"))
+    bytes_done: Mapped[int] = mapped_column(BIG_INTEGER, default=0)
+    """Payload bytes gone through in the job's present stage, for progress only."""
+    encoder: Mapped[str | None] = mapped_column(Text)
+    backend: Mapped[str | None] = mapped_column(Text)
+    worker: Mapped[str | None] = mapped_column(Text)
+    blocks: Mapped[int | None]
+    seconds: Mapped[float | None]
+    payload_blake3: Mapped[str | None] = mapped_column(HEX_DIGEST)
+    reciprocals: Mapped[list[Any]] = mapped_column(JSON, default=list)
+    error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    checks: Mapped[list[Any]] = mapped_column(JSON, default=list)
+
+    __table_args__ = (Index(None, "job_id", "state", "bytes"), Index(None, "claim_id"))
+
+
+class SourceTensorRow(Base):
+    """One source tensor that a job uses, once, whatever number of objects it goes into."""
+
+    __tablename__ = "source_tensors"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    source: Mapped[str] = mapped_column(Text, primary_key=True)
+    tensor: Mapped[str] = mapped_column(Text, primary_key=True)
+    file: Mapped[str] = mapped_column(Text)
+    dtype: Mapped[str] = mapped_column(String(16))
+    shape: Mapped[list[int]] = mapped_column(JSON)
+    blake3: Mapped[str | None] = mapped_column(HEX_DIGEST)
+
+
+class ObjectSourceRow(Base):
+    """That an object is made of a source tensor; `position` counts within the object."""
+
+    __tablename__ = "object_sources"
+
+    job_id: Mapped[UUID] = mapped_column(primary_key=True)
+    object_index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    source: Mapped[str] = mapped_column(Text)
+    tensor: Mapped[str] = mapped_column(Text)
+
+    __table_args__ = (
+        ForeignKeyConstraint(["job_id", "object_index"], ["objects.job_id", "objects.index"], ondelete="CASCADE"),
+        ForeignKeyConstraint(
+            ["job_id", "source", "tensor"],
+            ["source_tensors.job_id", "source_tensors.source", "source_tensors.tensor"],
+            ondelete="CASCADE",
+        ),
+        Index(None, "job_id", "source", "tensor"),
+    )

@@ -1,0 +1,106 @@
+"""The database: SQLite in WAL mode or PostgreSQL, through one engine, and its migrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import alembic.command
+import alembic.config
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+import migrations
+from schemas.tables import UtcDateTime
+from workers.settings import Settings
+
+_WRITE = "ninforge_write"
+_BUSY_TIMEOUT_MS = 30_000
+_MIGRATION_LOCK = 0x6E69_6E66_6F72_6765
+
+
+class Database:
+    """Sessions for reading and for writing, each one transaction.
+
+    On SQLite a writing transaction takes the write lock as it begins: one that began by reading could only fail when
+    it came to write after another's commit. On PostgreSQL rows are locked where the statements say so.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.engine = _sqlite_engine(url) if url.get_backend_name() == "sqlite" else create_engine(url)
+        self._writing_engine = self.engine.execution_options(**{_WRITE: True})
+
+    @classmethod
+    def of(cls, settings: Settings) -> Database:
+        """The database that the settings name. The data folder must exist."""
+        if settings.database_url is None:
+            return cls(URL.create("sqlite", database=str(settings.data / "ninforge.sqlite3")))
+        return cls(make_url(settings.database_url))
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session that sees one state of the database and changes nothing."""
+        with Session(self.engine) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A session that commits at the end of the block, or rolls back if the block raises."""
+        with Session(self._writing_engine) as session, session.begin():
+            yield session
+
+    def upgrade(self) -> None:
+        """Brings the tables to the newest migration. Processes that start together wait for each other."""
+        with self._writing_engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            alembic.command.upgrade(migration_config(connection), "head")
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def migration_config(connection: Connection) -> alembic.config.Config:
+    """Alembic's configuration for the packaged migrations, over this connection and its transaction."""
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def database_time(session: Session) -> datetime:
+    """The time by the database's clock, so that leases do not hang on how well the clocks of workers agree.
+
+    SQLite's clock is that of this machine, which all its users share.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return datetime.now(UTC)
+    return session.execute(select(func.clock_timestamp(type_=UtcDateTime()))).scalar_one()
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    engine = create_engine(url)
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # The driver must not begin transactions on its own: `begin` below does.
+        driver: Any = connection
+        driver.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITE, False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

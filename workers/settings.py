@@ -1,0 +1,92 @@
+"""Configuration of service and workers: one class, from `NINFORGE_*` environment variables."""
+
+from __future__ import annotations
+
+import os
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PositiveInt, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+def _split(separator: str) -> BeforeValidator:
+    def split(value: object) -> object:
+        return [part for part in value.split(separator) if part] if isinstance(value, str) else value
+
+    return BeforeValidator(split)
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _below_data(settings: dict[str, Any]) -> tuple[Path, ...]:
+    return (settings["data"] / "sources",) if "data" in settings else ()
+
+
+class Settings(BaseSettings):
+    """Every setting with its default. The variable of `source_roots` is `NINFORGE_SOURCE_ROOTS`, and so on."""
+
+    model_config = SettingsConfigDict(env_prefix="NINFORGE_", frozen=True, extra="forbid")
+
+    data: Annotated[Path, Field(validate_default=True)] = Path("ninforge-data")
+    """Folder of everything that the service keeps: database and queue where it has no other, work files, artifacts."""
+
+    source_roots: Annotated[tuple[Path, ...], NoDecode, _split(os.pathsep)] = Field(default_factory=_below_data)
+    """Folders that jobs may read sources from, separated by colons. By default `sources` in the data folder only."""
+
+    database_url: str | None = None
+    """SQLAlchemy's URL of a PostgreSQL database; without one, SQLite in the data folder."""
+
+    broker_url: str | None = None
+    """Celery's URL of a Redis server; without one, files in the data folder."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Only loopback addresses: nothing yet asks a caller who it is."""
+
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """Port to listen on; 0 takes a free one."""
+
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, _split(",")] = ("localhost", "127.0.0.1", "[::1]")
+    """Names that a request's Host header may carry, separated by commas."""
+
+    max_body_bytes: PositiveInt = 8 << 20
+    """Largest body of a request: a recipe may have 4 MiB of text, and more once written as JSON."""
+
+    threads: PositiveInt = Field(default_factory=_available_cores)
+    """Threads that encode or verify in one worker. By default as many as cores that the process may use."""
+
+    batch_bytes: PositiveInt = 1 << 30
+    """Payload bytes that a worker claims at a time, and so the most that a killed one costs; one object at least."""
+
+    lease_seconds: Annotated[float, Field(gt=0)] = 20
+    """How long a claim lasts without a sign of life from its worker, which gives three in that time."""
+
+    sweep_seconds: Annotated[float, Field(gt=0)] = 5
+    """How often each worker looks for expired claims, and for waiting work when it is idle."""
+
+    @field_validator("data")
+    @classmethod
+    def _absolute(cls, data: Path) -> Path:
+        return data.expanduser().absolute()
+
+    @field_validator("source_roots")
+    @classmethod
+    def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        return tuple(root.expanduser().absolute() for root in roots)
+
+    @field_validator("host")
+    @classmethod
+    def _loopback(cls, host: str) -> str:
+        if host == "localhost" or _is_loopback(host):
+            return host
+        raise ValueError(f"expected a loopback address (127.0.0.1, ::1, localhost), found {host!r}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
