@@ -1,0 +1,59 @@
+"""Databases that tests run on: SQLite in a file, and a PostgreSQL database of this session's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+
+from workers.database import Database
+
+POSTGRESQL_VARIABLE = "NINFORGE_TEST_POSTGRESQL"
+POSTGRESQL_SERVER = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[URL]:
+    """A database made for this session on a server that is already running, and dropped after it."""
+    server = make_url(os.environ.get(POSTGRESQL_VARIABLE, POSTGRESQL_SERVER))
+    name = f"ninforge_test_{uuid4().hex}"
+    administration = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    try:
+        with administration.connect() as connection:
+            connection.execute(text(f'CREATE DATABASE "{name}"'))
+    except OperationalError as error:
+        reason = f"no PostgreSQL server to test on ({POSTGRESQL_VARIABLE} names one): {error.orig}"
+        if "CI" in os.environ:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    yield server.set(database=name)
+    with administration.connect() as connection:
+        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
+    """The URL of an empty database, once on each of the two servers."""
+    if request.param == "sqlite":
+        return URL.create("sqlite", database=str(tmp_path / "ninforge.sqlite3"))
+    url: URL = request.getfixturevalue("postgresql_url")
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    return url
+
+
+@pytest.fixture
+def database(database_url: URL) -> Iterator[Database]:
+    """An up-to-date database without rows."""
+    database = Database(database_url)
+    database.upgrade()
+    yield database
+    database.close()

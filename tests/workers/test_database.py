@@ -1,0 +1,105 @@
+"""Migrations and transactions, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import alembic.command
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import URL, inspect, select, text
+from sqlalchemy.exc import IntegrityError
+
+from job_rows import job_row
+from schemas.states import Stage
+from schemas.tables import Base, ClaimRow, JobRow
+from workers.database import Database, database_time, migration_config
+from workers.identifiers import time_ordered_id
+
+
+def test_the_migrations_build_the_tables_that_the_code_maps(database: Database) -> None:
+    with database.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_every_migration_has_a_way_back(database: Database) -> None:
+    with database.engine.begin() as connection:
+        alembic.command.downgrade(migration_config(connection), "base")
+    assert set(inspect(database.engine).get_table_names()) == {"alembic_version"}
+    database.upgrade()
+    assert set(inspect(database.engine).get_table_names()) == {"alembic_version", *Base.metadata.tables}
+
+
+def test_processes_that_start_together_migrate_once(database_url: URL) -> None:
+    start = threading.Barrier(6)
+
+    def upgrade(_: int) -> None:
+        database = Database(database_url)
+        start.wait()
+        database.upgrade()
+        database.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(upgrade, range(6)))
+    database = Database(database_url)
+    with database.engine.connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0001"]
+    database.close()
+
+
+def test_foreign_keys_hold(database: Database) -> None:
+    orphan = ClaimRow(job_id=time_ordered_id(), stage=Stage.PLANNING, worker="w", expires_at=datetime.now(UTC))
+    with pytest.raises(IntegrityError), database.writing() as session:
+        session.add(orphan)
+
+
+def test_a_failed_block_leaves_nothing_written(database: Database) -> None:
+    def add_and_fail() -> None:
+        with database.writing() as session:
+            session.add(job_row())
+            session.flush()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        add_and_fail()
+    with database.reading() as session:
+        assert session.scalars(select(JobRow)).all() == []
+
+
+def test_moments_come_back_in_utc(database: Database) -> None:
+    job = job_row()
+    job.created_at = datetime(2026, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+    with database.writing() as session:
+        session.add(job)
+        job_id = job.id
+    with database.reading() as session:
+        assert session.get_one(JobRow, job_id).created_at == datetime(2026, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+        assert abs(database_time(session) - datetime.now(UTC)) < timedelta(minutes=5)
+
+
+def test_writers_wait_for_each_other_and_lose_nothing(database: Database) -> None:
+    with database.writing() as session:
+        job = job_row()
+        session.add(job)
+        job_id = job.id
+
+    def count(_: int) -> None:
+        with database.writing() as session:
+            row = session.scalars(select(JobRow).where(JobRow.id == job_id).with_for_update()).one()
+            row.lost_claims += 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(count, range(80)))
+    with database.reading() as session:
+        assert session.get_one(JobRow, job_id).lost_claims == 80
+
+
+def test_ids_sort_by_age() -> None:
+    ids = [time_ordered_id() for _ in range(2000)]
+    clocks = [job_id.int >> 64 for job_id in ids]
+    assert clocks == sorted(clocks)
+    assert len(set(ids)) == len(ids)
+    assert {(job_id.version, job_id.variant) for job_id in ids} == {(7, "specified in RFC 4122")}

@@ -1,0 +1,49 @@
+"""The Celery application: one task, whose message carries nothing but a job's id."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from workers import transport
+from workers.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+ADVANCE = "ninforge.advance"
+
+
+def celery_application(settings: Settings) -> Celery:
+    """The application for these settings, with no task registered: enough to send messages."""
+    application = Celery("ninforge", set_as_current=False)
+    application.conf.update(
+        broker_url=settings.broker_url,
+        broker_connection_retry_on_startup=True,
+        task_default_queue="ninforge",
+        task_acks_late=True,
+        task_ignore_result=True,
+        task_serializer="json",
+        accept_content=["json"],
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+    )
+    if settings.broker_url is None:
+        transport.register()
+        application.conf.update(
+            broker_url=f"{transport.SCHEME}://localhost",
+            broker_transport_options=transport.transport_options(settings.data / "queue"),
+        )
+    return application
+
+
+def wake(application: Celery, job_id: UUID) -> None:
+    """Sends a message that there is work in this job. If that fails, the sweeper finds the job all the same."""
+    try:
+        application.send_task(ADVANCE, [str(job_id)])
+    except (OperationalError, OSError) as error:
+        logger.warning("job %s waits for the sweeper: the queue took no message (%s)", job_id, error)

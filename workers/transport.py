@@ -1,0 +1,82 @@
+"""A Celery transport that needs no server: kombu's filesystem transport with messages put and taken whole.
+
+Kombu's own makes a message visible while it is being written, which ends a worker that polls in that moment, and names
+messages so that those of one millisecond are taken in any order. Here a message is written under a name that no poll
+looks at and renamed when complete, its name begins with a clock that counts nanoseconds, and it is taken by a rename
+within the same file system. A process that dies between taking a message and acknowledging it loses the message, as
+with the original: what is due is known from SQL, and the sweeper sees to it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from pathlib import Path
+from queue import Empty
+from typing import Any
+from uuid import uuid4
+
+from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.transport.virtual import BrokerState
+
+logger = logging.getLogger(__name__)
+
+SCHEME = "ninforge-files"
+POLLING_SECONDS = 0.1
+
+
+def register() -> None:
+    """Makes the transport known to kombu under SCHEME."""
+    TRANSPORT_ALIASES[SCHEME] = f"{__name__}:WholeMessageTransport"
+
+
+def transport_options(folder: Path) -> dict[str, Any]:
+    """Celery's `broker_transport_options` for a queue kept in `folder`, whose subfolders are made here."""
+    messages, taken, control = folder / "messages", folder / "taken", folder / "control"
+    for part in (messages, taken, control):
+        part.mkdir(parents=True, exist_ok=True)
+    return {
+        "data_folder_in": str(messages),
+        "data_folder_out": str(messages),
+        "processed_folder": str(taken),
+        "control_folder": str(control),
+        "polling_interval": POLLING_SECONDS,
+    }
+
+
+class WholeMessageChannel(filesystem.Channel):
+    """A channel whose messages are only ever seen whole, in the order in which they were put."""
+
+    def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override] # as kombu's own do
+        folder = Path(self.data_folder_out)
+        name = f"{time.time_ns():020d}_{uuid4().hex}.{queue}.msg"
+        hidden = folder / f".{name}"
+        hidden.write_text(json.dumps(payload))
+        hidden.replace(folder / name)
+
+    def _get(self, queue: str, timeout: float | None = None) -> Any:  # noqa: ARG002 - the base class has it
+        folder, taken = Path(self.data_folder_in), Path(self.processed_folder)
+        for file in sorted(folder.glob("[!.]*.msg")):
+            if file.name.partition(".")[2] != f"{queue}.msg":
+                continue
+            try:
+                mine = file.rename(taken / file.name)
+            except FileNotFoundError:
+                continue  # another worker was faster
+            content = mine.read_bytes()
+            mine.unlink()
+            try:
+                return json.loads(content)
+            except ValueError:
+                logger.warning("dropped the message %s, which is damaged", mine.name)
+        raise Empty
+
+
+class WholeMessageTransport(filesystem.Transport):
+    Channel = WholeMessageChannel
+
+    def __init__(self, client: Any, **options: Any) -> None:
+        super().__init__(client, **options)  # type: ignore[no-untyped-call] # kombu leaves it so
+        # kombu's own shares one memory of queues and bindings between all folders of a process
+        self.state = BrokerState()
