@@ -8,10 +8,10 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from workers.engine.recipe.load import load_recipe
 
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.registry import FORMATS, EncoderProfile, Format
+from workers.engine.recipe.load import load_recipe
 
 _DIRECT = {"BF16": "BF16", "FP32": "F32", "I32": "I32"}
 _WIDTH = {"BF16": 2, "F32": 4, "I32": 4}

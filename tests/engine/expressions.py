@@ -57,47 +57,46 @@ def values(draw: st.DrawFn, depth: int = 4) -> tuple[World, Typed, Array]:
 
 @st.composite
 def _values(draw: st.DrawFn, world: World, depth: int) -> tuple[Typed, Array]:
-    kind = draw(
-        st.sampled_from(["leaf", "slice", "reshape", "transpose", "concat", "gather", "same"] if depth else ["leaf"])
-    )
+    kind = draw(st.sampled_from(["leaf", "reshape", "same", *_AXIS_OPERATORS] if depth else ["leaf"]))
     if kind == "leaf":
         rank = draw(st.integers(1, 4))
         return world.leaf(tuple(draw(st.integers(1, 6)) for _ in range(rank)))
     child, array = draw(_values(world, depth - 1))
-    match kind:
-        case "slice":
-            axis = draw(st.integers(0, array.ndim - 1)) if array.ndim else None
-            if axis is None:
-                return child, array
-            start = draw(st.integers(0, array.shape[axis] - 1))
-            stop = draw(st.integers(start + 1, array.shape[axis]))
-            cut = array[(slice(None),) * axis + (slice(start, stop),)]
-            return Typed(Slice(child.op, axis, start, stop), cut.shape, child.dtype, (child,)), cut
-        case "reshape":
-            shape = draw(_factorings(array.size))
-            return Typed(Reshape(child.op, shape), shape, child.dtype, (child,)), array.reshape(shape)
-        case "transpose":
-            axes = tuple(draw(st.permutations(range(array.ndim))))
-            turned = array.transpose(axes)
-            return Typed(Transpose(child.op, axes), turned.shape, child.dtype, (child,)), turned
-        case "concat":
-            return draw(_concats(world, child, array))
-        case "gather":
-            if array.ndim == 0:
-                return child, array
-            rows = np.array(draw(st.lists(st.integers(0, array.shape[0] - 1), min_size=1, max_size=8)), dtype=np.int64)
-            name = f"rows{len(world.lists)}"
-            world.lists[name] = rows
-            picked = array[rows]
-            return Typed(Gather(child.op, name), picked.shape, child.dtype, (child,)), picked
-        case _:
-            return Typed(Same((child.op, child.op)), child.shape, child.dtype, (child, child)), array
+    if kind == "reshape":
+        shape = draw(_factorings(array.size))
+        return Typed(Reshape(child.op, shape), shape, child.dtype, (child,)), array.reshape(shape)
+    if kind == "same" or array.ndim == 0:
+        return Typed(Same((child.op, child.op)), child.shape, child.dtype, (child, child)), array
+    return draw(_AXIS_OPERATORS[kind](world, child, array))
+
+
+@st.composite
+def _slices(draw: st.DrawFn, _world: World, child: Typed, array: Array) -> tuple[Typed, Array]:
+    axis = draw(st.integers(0, array.ndim - 1))
+    start = draw(st.integers(0, array.shape[axis] - 1))
+    stop = draw(st.integers(start + 1, array.shape[axis]))
+    cut = array[(slice(None),) * axis + (slice(start, stop),)]
+    return Typed(Slice(child.op, axis, start, stop), cut.shape, child.dtype, (child,)), cut
+
+
+@st.composite
+def _transposes(draw: st.DrawFn, _world: World, child: Typed, array: Array) -> tuple[Typed, Array]:
+    axes = tuple(draw(st.permutations(range(array.ndim))))
+    turned = array.transpose(axes)
+    return Typed(Transpose(child.op, axes), turned.shape, child.dtype, (child,)), turned
+
+
+@st.composite
+def _gathers(draw: st.DrawFn, world: World, child: Typed, array: Array) -> tuple[Typed, Array]:
+    rows = np.array(draw(st.lists(st.integers(0, array.shape[0] - 1), min_size=1, max_size=8)), dtype=np.int64)
+    name = f"rows{len(world.lists)}"
+    world.lists[name] = rows
+    picked = array[rows]
+    return Typed(Gather(child.op, name), picked.shape, child.dtype, (child,)), picked
 
 
 @st.composite
 def _concats(draw: st.DrawFn, world: World, child: Typed, array: Array) -> tuple[Typed, Array]:
-    if array.ndim == 0:
-        return child, array
     axis = draw(st.integers(0, array.ndim - 1))
     parts, arrays = [child], [array]
     for _ in range(draw(st.integers(0, 3))):
@@ -107,6 +106,9 @@ def _concats(draw: st.DrawFn, world: World, child: Typed, array: Array) -> tuple
         arrays.append(other)
     joined = np.concatenate(arrays, axis)
     return Typed(Concat(tuple(p.op for p in parts), axis), joined.shape, child.dtype, tuple(parts)), joined
+
+
+_AXIS_OPERATORS = {"slice": _slices, "transpose": _transposes, "concat": _concats, "gather": _gathers}
 
 
 @st.composite

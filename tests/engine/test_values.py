@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from unittest.mock import patch
 
 import numpy as np
@@ -44,7 +45,9 @@ def test_the_encoder_reads_any_run_of_any_value(
 ) -> None:
     world, node, array, start, stop = run
     out = np.empty(2 * (stop - start), np.uint8)
-    with patch.multiple(encoding, **limits):
+    with ExitStack() as stack:
+        for name, limit in limits.items():
+            stack.enter_context(patch.object(encoding, name, limit))
         Evaluation("object", world, Scratch()).read(node, start, out)
     assert out.view(np.uint16).tolist() == array.reshape(-1)[start:stop].tolist()
 

@@ -22,8 +22,8 @@ from schemas.report import TensorReference
 from workers.engine.binding import BoundSources, bind_sources
 from workers.engine.container.arrangement import Arrangement, UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing, Identity
+from workers.engine.recipe.describe import render
 from workers.engine.recipe.inference import Typed, infer_recipe
-from workers.engine.recipe.rendering import render
 from workers.engine.sources.hashed_file import HashedFile
 from workers.engine.sources.roots import Roots
 from workers.engine.sources.safetensors_header import TensorEntry

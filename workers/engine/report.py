@@ -12,6 +12,7 @@ from schemas.report import (
     EvidenceRecord,
     ObjectReport,
     RecipeIdentity,
+    ReportHead,
     ResourceRecord,
     SourceTensorRecord,
     TensorReference,
@@ -35,8 +36,16 @@ def conversion_report(
     made = {record.index: record for record in encoded}
     checked = {record.index: record for record in verified}
     digests = source_digests(encoded)
-    recipe = plan.recipe
     return ConversionReport(
+        **dict(report_head(plan, sha256=sha256, verification=verification)),
+        objects=tuple(object_report(one, made[one.index], checked.get(one.index), digests) for one in plan.objects),
+    )
+
+
+def report_head(plan: Plan, *, sha256: str, verification: VerificationRecord) -> ReportHead:
+    """Everything of the report but its objects."""
+    recipe = plan.recipe
+    return ReportHead(
         converter=f"ninforge {version('ninforge')}",
         model_id=recipe.model_id,
         weights_id=recipe.weights_id,
@@ -59,7 +68,6 @@ def conversion_report(
         unused=tuple(TensorReference(source=source, tensor=tensor) for source, tensor in plan.unused),
         ignored=tuple(TensorReference(source=source, tensor=tensor) for source, tensor in plan.ignored),
         warnings=plan.warnings,
-        objects=tuple(object_report(one, made[one.index], checked.get(one.index), digests) for one in plan.objects),
     )
 
 

@@ -21,6 +21,7 @@ from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.recipe.inference import Typed
+from workers.engine.recipe.recipe_rules import is_lossy
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.verify.comparisons import compared_values

@@ -73,7 +73,8 @@ def _widened_f16(half: Words) -> Words:
     below = (fraction << (np.uint32(23) - top)) & np.uint32(0x7FFFFF)
     subnormal = np.where(fraction == 0, np.uint32(0), ((top + np.uint32(103)) << np.uint32(23)) | below)
     magnitude = np.where(exponent == 0, subnormal, np.where(exponent == 31, special, normal))
-    return sign | magnitude
+    widened_words: Words = sign | magnitude
+    return widened_words
 
 
 def _nearest_bf16(wide: Words) -> Words:
