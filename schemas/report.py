@@ -152,8 +152,8 @@ class TensorReference(Record):
     tensor: str
 
 
-class ConversionReport(Record):
-    """The report beside an artifact: what was made, of what, how, and what was checked."""
+class ReportHead(Record):
+    """A report without its objects: what was made, of what, and how far it was checked."""
 
     report: int = 1
     converter: str
@@ -169,4 +169,9 @@ class ConversionReport(Record):
     unused: tuple[TensorReference, ...]
     ignored: tuple[TensorReference, ...]
     warnings: tuple[str, ...]
+
+
+class ConversionReport(ReportHead):
+    """The report beside an artifact: what was made, of what, how, and what was checked."""
+
     objects: tuple[ObjectReport, ...]

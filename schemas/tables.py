@@ -116,6 +116,8 @@ class JobRow(Base):
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     artifact_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST)
     """Set once the whole file has passed verification; it is published, and may be downloaded, in state `ready`."""
+    report_head: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
+    """The report without its objects, whose rows have the rest; set with the artifact."""
 
     __table_args__ = (Index(None, "state"), Index(None, "artifact_sha256"))
 

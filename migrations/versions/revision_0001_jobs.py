@@ -55,6 +55,7 @@ def _create_jobs() -> None:
         sa.Column("lost_claims", sa.Integer(), nullable=False),
         sa.Column("error", _NULLABLE_JSON, nullable=True),
         sa.Column("artifact_sha256", sa.String(64), nullable=True),
+        sa.Column("report_head", _NULLABLE_JSON, nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_jobs"),
     )
     op.create_index("ix_jobs_state", "jobs", ["state"])

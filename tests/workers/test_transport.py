@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from kombu import Connection
+from kombu.connection import Connection
 from kombu.simple import SimpleQueue
 
 from workers import transport
@@ -125,7 +125,7 @@ def test_two_producers_and_two_consumers_lose_and_double_nothing(folder: Path) -
 _WRITER = """
 import sys, time
 from pathlib import Path
-from kombu import Connection
+from kombu.connection import Connection
 from workers import transport
 
 transport.register()

@@ -1,0 +1,188 @@
+"""Bodies and answers of the HTTP interface, with the JSON names of interface.md.
+
+What a job's report and its objects look like is in schemas/report.py, problem details in schemas/problems.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from schemas.problems import Problem
+from schemas.report import ConversionReport, RecipeIdentity, TensorReference
+from schemas.states import JobState
+
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PRINTABLE)]
+Where = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=PRINTABLE)]
+
+Item = TypeVar("Item")
+
+
+class Body(BaseModel):
+    """Base of what callers send: nothing unknown, and no text taken for a number or the other way round."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Answer(BaseModel):
+    """Base of what is answered."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class JobRequest(Body):
+    """Body of POST /v1/jobs and of POST /v1/plans.
+
+    `recipe` is the id of a registered one or a whole document; `sources` says where each of its sources is; `let`
+    replaces named integers of the recipe; `resources` gives single resources another place than the recipe's.
+    """
+
+    recipe: Name | dict[str, Any]
+    sources: dict[Name, Where]
+    let: dict[Name, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    resources: dict[str, Where] = Field(default_factory=dict)
+    framing: Literal["auto"] | Annotated[int, Field(ge=1, le=2)] = "auto"
+    verify: Literal["full", "sample"] = "full"
+    device: Literal["auto", "cpu"] = "auto"
+    name: Name | None = None
+
+
+class Page(Answer, Generic[Item]):
+    """Part of a list. `next` is the cursor that the following part begins at, None at the end."""
+
+    items: tuple[Item, ...]
+    next: str | None
+
+
+class Progress(Answer):
+    """How far a job is in its present state: objects and payload bytes encoded while `converting`, verified while
+    `verifying`. Totals are None until the job is planned; rate and remaining seconds as long as nothing is known."""
+
+    objects_done: int
+    objects_total: int | None
+    bytes_done: int
+    bytes_total: int | None
+    bytes_per_second: float | None
+    seconds_left: float | None
+
+
+class ArtifactPart(Answer):
+    """One file of an artifact."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class Artifact(Answer):
+    """A verified artifact. `minimum_reader` is the framing that a reader must know."""
+
+    bytes: int
+    sha256: str
+    minimum_reader: int
+    parts: tuple[ArtifactPart, ...]
+
+
+class Job(Answer):
+    """One conversion. `framing` is `auto` until planning has chosen one."""
+
+    id: UUID
+    name: str
+    state: JobState
+    recipe: RecipeIdentity
+    framing: Literal["auto"] | int
+    verify: str
+    device: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    progress: Progress
+    error: Problem | None
+    artifact: Artifact | None
+
+
+class JobReport(ConversionReport):
+    """The report beside a job's artifact: every object's provenance, and the job, in one document."""
+
+    job: Job
+
+
+class RecipeSummary(Answer):
+    """A registered recipe in a list."""
+
+    id: str
+    revision: int
+    sha256: str
+    title: str | None
+    target: str | None
+    architecture: str | None
+    objects: int
+
+
+class RecipeDocument(RecipeSummary):
+    """A registered recipe with its document, as a job takes it."""
+
+    document: Mapping[str, Any]
+
+
+class PlannedObjectSummary(Answer):
+    """One object of a plan. `shape` and `format` are None for a resource, whose `layout` is its encoding."""
+
+    name: str
+    kind: Literal["tensor", "resource"]
+    shape: tuple[int, ...] | None
+    format: str | None
+    layout: str
+    offset: int
+    bytes: int
+
+
+class PlanDocument(Answer):
+    """What is known before a weight is read. `unused` are source tensors that nothing uses and a pattern covers,
+    `ignored` those that shards hold and their index does not map."""
+
+    objects: tuple[PlannedObjectSummary, ...]
+    file_bytes: int
+    payload_offset: int
+    directory_sha256: str
+    bits_per_weight: float
+    bytes_by_format: Mapping[str, int]
+    unused: tuple[TensorReference, ...]
+    ignored: tuple[TensorReference, ...]
+    warnings: tuple[str, ...]
+
+
+class FormatEntry(Answer):
+    """A numeric format: its one layout, and the encoder profiles and origins that its words may come from."""
+
+    name: str
+    layout: str
+    encodes: tuple[str, ...]
+
+
+class LayoutEntry(Answer):
+    """A tensor layout; payloads stored in it begin at multiples of `alignment` bytes."""
+
+    name: str
+    alignment: int
+
+
+class RegistryDocument(Answer):
+    """The closed registry."""
+
+    formats: tuple[FormatEntry, ...]
+    layouts: tuple[LayoutEntry, ...]
+    encodings: tuple[LayoutEntry, ...]
+    encoder_profiles: tuple[str, ...]
+
+
+class Health(Answer):
+    """That the process answers."""
+
+    status: Literal["ok"]

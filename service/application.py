@@ -1,0 +1,36 @@
+"""The HTTP application. It plans, and reads what is in SQL; it never loads torch or a kernel."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from service.dependencies import Service
+from service.problems import ProblemMiddleware, install_problem_handlers
+from service.routes import health, jobs, plans, recipes, registry
+from workers.application import celery_application
+from workers.database import Database
+from workers.settings import Settings
+from workers.storage import Storage
+
+
+def create_application(settings: Settings) -> FastAPI:
+    """The application for these settings. Brings the database up to date and makes the data folder."""
+    storage = Storage(settings.data)
+    storage.prepare()
+    database = Database.of(settings)
+    database.upgrade()
+    application = FastAPI(
+        title="ninforge",
+        summary="Turns model checkpoints into verified .ninfer artifacts",
+        docs_url=None,
+        redoc_url=None,
+        max_body_size=settings.max_body_bytes,
+    )
+    application.state.service = Service(settings, database, storage, celery_application(settings))
+    install_problem_handlers(application, settings)
+    application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
+    application.add_middleware(ProblemMiddleware)
+    for module in (jobs, plans, recipes, registry, health):
+        application.include_router(module.router)
+    return application

@@ -1,0 +1,49 @@
+"""What the routes work with, by annotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated
+from uuid import UUID
+
+from celery import Celery
+from fastapi import Depends, HTTPException, Path, Query, Request
+
+from workers.database import Database
+from workers.settings import Settings
+from workers.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The parts of one running service."""
+
+    settings: Settings
+    database: Database
+    storage: Storage
+    queue: Celery
+
+
+def _service(request: Request) -> Service:
+    service = request.app.state.service
+    if not isinstance(service, Service):
+        raise TypeError(f"expected the application's state to hold a Service, found {service!r}")
+    return service
+
+
+def _job_id(job_id: Annotated[str, Path()]) -> UUID:
+    try:
+        return UUID(job_id)
+    except ValueError:
+        raise unknown_job(job_id) from None
+
+
+def unknown_job(job_id: UUID | str) -> HTTPException:
+    """404 for a job."""
+    return HTTPException(HTTPStatus.NOT_FOUND, f"There is no job {job_id}.")
+
+
+CurrentService = Annotated[Service, Depends(_service)]
+JobId = Annotated[UUID, Depends(_job_id)]
+Limit = Annotated[int, Query(ge=1, le=1000)]

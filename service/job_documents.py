@@ -1,0 +1,175 @@
+"""Jobs and objects as the interface shows them, read from SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy.orm import Session
+
+from schemas.interface import Artifact, ArtifactPart, Job, JobReport, Page, Progress
+from schemas.problems import Problem
+from schemas.report import ObjectReport, RecipeIdentity, SourceTensorRecord
+from schemas.states import JobState, ObjectState
+from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from workers.database import database_time
+
+
+def job_document(session: Session, job: JobRow) -> Job:
+    """One job."""
+    [document] = _documents(session, [job])
+    return document
+
+
+def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UUID | None) -> Page[Job]:
+    """Jobs newest first; the cursor is the id of the last job before the page."""
+    query = select(JobRow).order_by(JobRow.id.desc()).limit(limit + 1)
+    if state is not None:
+        query = query.where(JobRow.state == state)
+    if cursor is not None:
+        query = query.where(JobRow.id < cursor)
+    jobs = session.scalars(query).all()
+    shown = jobs[:limit]
+    return Page(items=tuple(_documents(session, shown)), next=str(shown[-1].id) if len(jobs) > limit else None)
+
+
+def object_page(
+    session: Session, job_id: UUID, *, state: ObjectState | None, limit: int, cursor: int | None
+) -> Page[ObjectReport]:
+    """Objects of a job in payload order; the cursor is the index of the last object before the page."""
+    query = select(ObjectRow).where(ObjectRow.job_id == job_id).order_by(ObjectRow.index).limit(limit + 1)
+    if state is not None:
+        query = query.where(ObjectRow.state == state)
+    if cursor is not None:
+        query = query.where(ObjectRow.index > cursor)
+    rows = session.scalars(query).all()
+    shown = rows[:limit]
+    return Page(
+        items=tuple(_object_reports(session, job_id, shown)),
+        next=str(shown[-1].index) if len(rows) > limit else None,
+    )
+
+
+def job_report(session: Session, job: JobRow) -> JobReport:
+    """The report of a job that is ready."""
+    rows = session.scalars(select(ObjectRow).where(ObjectRow.job_id == job.id).order_by(ObjectRow.index)).all()
+    return JobReport.model_validate(
+        {
+            **(job.report_head or {}),
+            "objects": _object_reports(session, job.id, rows),
+            "job": job_document(session, job),
+        }
+    )
+
+
+def artifact_of(job: JobRow) -> Artifact:
+    """The artifact of a job that is ready. Its download is named after the recipe."""
+    if job.state is not JobState.READY or job.artifact_sha256 is None or job.file_bytes is None or job.framing is None:
+        raise ValueError(f"expected a job that is ready, found {job.id} in state {job.state}")
+    part = ArtifactPart(name=f"{job.recipe_id}.ninfer", bytes=job.file_bytes, sha256=job.artifact_sha256)
+    return Artifact(bytes=part.bytes, sha256=part.sha256, minimum_reader=job.framing, parts=(part,))
+
+
+def _documents(session: Session, jobs: Sequence[JobRow]) -> list[Job]:
+    done = _done(session, [job.id for job in jobs])
+    now = database_time(session)
+    return [_job(job, done.get(job.id, (0, 0)), now) for job in jobs]
+
+
+def _done(session: Session, job_ids: Sequence[UUID]) -> dict[UUID, tuple[int, int]]:
+    """Objects and payload bytes done of each job, in its present state."""
+    rows = session.execute(
+        select(ObjectRow.job_id, func.sum(case((_is_done(), 1), else_=0)), func.sum(ObjectRow.bytes_done))
+        .join(JobRow, JobRow.id == ObjectRow.job_id)
+        .where(ObjectRow.job_id.in_(job_ids))
+        .group_by(ObjectRow.job_id)
+    )
+    return {job_id: (int(objects), int(payload_bytes)) for job_id, objects, payload_bytes in rows}
+
+
+def _is_done() -> ColumnElement[bool]:
+    undone = (ObjectState.PENDING, ObjectState.ENCODING)
+    return and_(ObjectRow.state.not_in(undone), ObjectRow.bytes_done == ObjectRow.bytes)
+
+
+def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
+    return Job(
+        id=job.id,
+        name=job.name,
+        state=job.state,
+        recipe=RecipeIdentity(id=job.recipe_id, revision=job.recipe_revision, sha256=job.recipe_sha256),
+        framing="auto" if job.framing is None else job.framing,
+        verify=job.verify,
+        device=job.device,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        progress=_progress(job, done, now),
+        error=None if job.error is None else Problem.model_validate(job.error),
+        artifact=artifact_of(job) if job.state is JobState.READY else None,
+    )
+
+
+def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:
+    objects_done, bytes_done = done
+    rate = None
+    if job.state in (JobState.CONVERTING, JobState.VERIFYING) and job.stage_started_at is not None and bytes_done:
+        rate = bytes_done / max((now - job.stage_started_at).total_seconds(), 1e-3)
+    return Progress(
+        objects_done=objects_done,
+        objects_total=job.objects_total,
+        bytes_done=bytes_done,
+        bytes_total=job.payload_bytes,
+        bytes_per_second=rate,
+        seconds_left=None if rate is None or job.payload_bytes is None else (job.payload_bytes - bytes_done) / rate,
+    )
+
+
+def _object_reports(session: Session, job_id: UUID, rows: Sequence[ObjectRow]) -> list[ObjectReport]:
+    sources = _source_records(session, job_id, rows)
+    return [
+        ObjectReport.model_validate(
+            {
+                **{name: getattr(row, name) for name in ObjectReport.model_fields if name != "sources"},
+                "sources": sources.get(row.index, ()),
+            }
+        )
+        for row in rows
+    ]
+
+
+def _source_records(
+    session: Session, job_id: UUID, objects: Sequence[ObjectRow]
+) -> dict[int, list[SourceTensorRecord]]:
+    """The source tensors of objects that are in payload order, by index."""
+    if not objects:
+        return {}
+    rows = session.execute(
+        select(ObjectSourceRow.object_index, SourceTensorRow)
+        .join(
+            SourceTensorRow,
+            and_(
+                SourceTensorRow.job_id == ObjectSourceRow.job_id,
+                SourceTensorRow.source == ObjectSourceRow.source,
+                SourceTensorRow.tensor == ObjectSourceRow.tensor,
+            ),
+        )
+        .where(
+            ObjectSourceRow.job_id == job_id, ObjectSourceRow.object_index.between(objects[0].index, objects[-1].index)
+        )
+        .order_by(ObjectSourceRow.object_index, ObjectSourceRow.position)
+    )
+    records: dict[int, list[SourceTensorRecord]] = {}
+    for index, tensor in rows:
+        record = SourceTensorRecord(
+            source=tensor.source,
+            file=tensor.file,
+            tensor=tensor.tensor,
+            dtype=tensor.dtype,
+            shape=tuple(tensor.shape),
+            blake3=tensor.blake3,
+        )
+        records.setdefault(index, []).append(record)
+    return records

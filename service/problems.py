@@ -1,0 +1,136 @@
+"""The one place where errors become HTTP answers: problem details (RFC 9457) for every one of them.
+
+Errors of the engine, of request validation and of routing are handled as exceptions. What ready-made parts answer on
+their own as plain text (a Host that is not allowed, a body too large, a range that cannot be served) is rewritten by
+`ProblemMiddleware` on its way out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schemas.errors import NinforgeError
+from schemas.problems import INTERNAL, MEDIA_TYPE, Problem, ProblemFault, problem
+from schemas.recipe.pointer import escape
+from workers.public_problems import public_problem
+from workers.settings import Settings
+
+_SLUGS: Mapping[HTTPStatus, str] = {
+    HTTPStatus.BAD_REQUEST: "bad-request",
+    HTTPStatus.NOT_FOUND: "not-found",
+    HTTPStatus.METHOD_NOT_ALLOWED: "method-not-allowed",
+    HTTPStatus.CONFLICT: "wrong-state",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "request",
+}
+
+
+class ProblemResponse(Response):
+    media_type = MEDIA_TYPE
+
+    def __init__(self, document: Problem, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(_json(document), status_code=document.status, headers=headers)
+
+
+class ProblemMiddleware:
+    """Rewrites plain-text error answers as problem documents, with their status and headers kept."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started: Message | None = None
+
+        async def send_problem(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start" and _is_plain_error(message):
+                started = message
+            elif started is None:
+                await send(message)
+            elif not message.get("more_body", False):
+                text = message.get("body", b"").decode()
+                body = _json(_status_problem(HTTPStatus(started["status"]), text))
+                headers = MutableHeaders(raw=list(started["headers"]))
+                headers["content-type"] = MEDIA_TYPE
+                headers["content-length"] = str(len(body))
+                await send({**started, "headers": headers.raw})
+                await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+        await self._app(scope, receive, send_problem if scope["type"] == "http" else send)
+
+
+def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
+    """Registers the handlers of every kind of exception that may reach the edge."""
+
+    @application.exception_handler(NinforgeError)
+    def engine_error(_: Request, error: NinforgeError) -> Response:
+        return ProblemResponse(public_problem(error, settings))
+
+    @application.exception_handler(RequestValidationError)
+    def invalid_request(_: Request, error: RequestValidationError) -> Response:
+        return ProblemResponse(_request_problem(error))
+
+    @application.exception_handler(HTTPException)
+    def http_error(request: Request, error: HTTPException) -> Response:
+        status = HTTPStatus(error.status_code)
+        is_bare = error.detail == status.phrase
+        detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
+        return ProblemResponse(_status_problem(status, detail), headers=error.headers)
+
+    @application.exception_handler(Exception)
+    def unexpected(_: Request, __: Exception) -> Response:
+        return ProblemResponse(INTERNAL)
+
+
+def _is_plain_error(start: Message) -> bool:
+    headers = MutableHeaders(raw=list(start["headers"]))
+    return start["status"] >= 400 and headers.get("content-type", "").startswith("text/plain")
+
+
+def _status_problem(status: HTTPStatus, detail: str) -> Problem:
+    return problem(_SLUGS.get(status, "http"), status, status.phrase, detail or status.phrase)
+
+
+def _request_problem(error: RequestValidationError) -> Problem:
+    faults = [ProblemFault(at=_pointer(fault, error.body), message=_message(fault)) for fault in error.errors()]
+    summary = _status_problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not as the interface describes it.")
+    return summary.model_copy(update={"errors": tuple(faults)})
+
+
+def _message(fault: Mapping[str, Any]) -> str:
+    reason = fault.get("ctx", {}).get("error")
+    return f"{fault['msg']}: {reason}" if isinstance(reason, str) else str(fault["msg"])
+
+
+def _pointer(fault: Mapping[str, Any], body: object) -> str:
+    """Where in the body a fault is, as a JSON pointer; that of a query parameter is its name.
+
+    Of the location only what leads into the body counts: for a member that may be of several types, pydantic adds
+    which of them it tried.
+    """
+    place, *tokens = fault["loc"]
+    inside: list[str | int] = []
+    for token in tokens:
+        if isinstance(body, Mapping) and (token in body or fault["type"] == "missing"):
+            body = body.get(token)
+        elif isinstance(body, list) and isinstance(token, int):
+            body = body[token]
+        elif place == "body":
+            break
+        inside.append(token)
+    return "".join(f"/{escape(token)}" for token in inside)
+
+
+def _json(document: Problem) -> bytes:
+    return json.dumps(document.model_dump(mode="json", exclude_none=True)).encode()

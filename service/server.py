@@ -1,0 +1,58 @@
+"""The HTTP server: uvicorn on a socket that is open before anyone is told its address."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from schemas.errors import OutputError
+from service.application import create_application
+from workers.logs import configure_logging
+from workers.settings import Settings
+
+Announce = Callable[[str], None]
+"""Told the address that the service listens on."""
+
+_SHUTDOWN_SECONDS = 10
+
+
+def run_server(settings: Settings, announce: Announce) -> None:
+    """Serves HTTP until SIGTERM or SIGINT. Raises OutputError if the address cannot be listened on."""
+    configure_logging()
+    with _listening(settings) as listener:
+        application = create_application(settings)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            )
+        )
+        announce(_address(settings.host, listener))
+        try:
+            server.run(sockets=[listener])
+        finally:
+            application.state.service.database.close()
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise OutputError(
+            f"address {settings.host}, port {settings.port}", expected="one to listen on", found=str(error.strerror)
+        ) from error
+    with listener:
+        yield listener
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    port = listener.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,208 @@
+"""Takes one job from submission to published artifact, as far as claims let this worker.
+
+The engine does the work; here it meets claims, SQL and the service's folders. Every stage that is claimed ends in one
+of three ways: its results are recorded, the job fails with a problem document, or the claim is handed back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+from sqlalchemy.exc import OperationalError
+
+from schemas.errors import CancelledError, NinforgeError, SourceError, VerificationError
+from schemas.problems import INTERNAL, Problem
+from schemas.report import VerificationRecord, VerifiedObject
+from schemas.states import Stage
+from schemas.tables import JobRow, ObjectRow
+from workers import claims, job_records
+from workers.claims import Claim, ClaimLostError
+from workers.database import Database
+from workers.engine.encode import create_work_file, encode_objects
+from workers.engine.plan import Plan
+from workers.engine.report import report_head
+from workers.engine.verify import Coverage, verify_artifact
+from workers.heartbeat import Heartbeat
+from workers.public_problems import public_problem
+from workers.settings import Settings
+from workers.storage import Storage
+from workers.submission import Submission, plan_submission
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext:
+    """What one worker process works with. `stopping` is set when it is to end soon."""
+
+    name: str
+    settings: Settings
+    database: Database
+    storage: Storage
+    stopping: threading.Event
+
+    @property
+    def lease(self) -> timedelta:
+        return timedelta(seconds=self.settings.lease_seconds)
+
+
+class Conversion:
+    """One worker's part in one job, for the time of one message."""
+
+    def __init__(self, context: WorkerContext, job_id: UUID) -> None:
+        self._context = context
+        self._job_id = job_id
+        self._plan: Plan | None = None
+
+    def advance(self) -> None:
+        """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due.
+
+        Faults of recipe, sources or program end the job in failure; those of the database are raised, and the job goes
+        on when its claim has expired.
+        """
+        self._plan_job()
+        self._encode_objects()
+        self._verify_job()
+
+    def _plan_job(self) -> None:
+        claim = self._claim_job(Stage.PLANNING)
+        if claim is None:
+            return
+        storage, database = self._context.storage, self._context.database
+        with self._working_under(claim):
+            plan = self._planned()
+            storage.discard_superseded(self._job_id, claim.id)
+            with database.writing() as session:
+                job_records.reserve_disk(session, claim, plan.file_bytes, storage)
+            work_file = storage.work_file(self._job_id, f"{claim.id}.ninfer")
+            create_work_file(plan, work_file)
+            try:
+                with database.writing() as session:
+                    job_records.record_plan(session, claim, plan, work_file.name)
+            except ClaimLostError:
+                work_file.unlink(missing_ok=True)
+                raise
+
+    def _encode_objects(self) -> None:
+        while not self._context.stopping.is_set() and (claim := self._claim_objects()):
+            with self._working_under(claim) as heartbeat:
+                encoded = encode_objects(
+                    self._planned(),
+                    self._work_file(),
+                    claim.indices,
+                    threads=self._context.settings.threads,
+                    worker=self._context.name,
+                    observer=heartbeat,
+                )
+                with self._context.database.writing() as session:
+                    job_records.record_encoded(session, claim, encoded)
+
+    def _verify_job(self) -> None:
+        claim = None if self._context.stopping.is_set() else self._claim_job(Stage.VERIFYING)
+        if claim is None:
+            return
+        with self._working_under(claim) as heartbeat:
+            sha256 = self._job().artifact_sha256 or self._verify_file(claim, heartbeat)
+            self._context.storage.publish(self._work_file(), sha256)
+            with self._context.database.writing() as session:
+                job_records.record_ready(session, claim)
+            self._context.storage.discard_work(self._job_id)
+            logger.info("job %s is ready: %s", self._job_id, sha256)
+
+    def _verify_file(self, claim: Claim, heartbeat: Heartbeat) -> str:
+        """Verifies the whole work file and records it; the SHA-256 of the file."""
+        with self._context.database.writing() as session:
+            job_records.begin_verifying_progress(session, claim)
+        plan, coverage = self._planned(), Coverage(self._job().verify)
+        verification = verify_artifact(
+            plan,
+            self._work_file(),
+            coverage=coverage,
+            threads=self._context.settings.threads,
+            observer=heartbeat,
+        )
+        for verified in verification.objects:
+            self._check_digest(verified)
+        record = VerificationRecord(coverage=coverage, seed=verification.seed)
+        head = report_head(plan, sha256=verification.sha256, verification=record)
+        with self._context.database.writing() as session:
+            job_records.record_verified(session, claim, verification.objects, head)
+        return verification.sha256
+
+    def _check_digest(self, verified: VerifiedObject) -> None:
+        """Raises VerificationError if a payload is not the one that its encoder recorded."""
+        with self._context.database.reading() as session:
+            written = session.get_one(ObjectRow, (self._job_id, verified.index))
+        if verified.payload_blake3 != written.payload_blake3:
+            raise VerificationError(
+                f"object {written.name}",
+                expected=f"a payload with the BLAKE3 that was recorded when it was encoded, {written.payload_blake3}",
+                found=verified.payload_blake3,
+            )
+
+    def _planned(self) -> Plan:
+        """The plan of the job. Raises SourceError if its sources are no longer what it was first planned with."""
+        if self._plan is None:
+            job = self._job()
+            plan = plan_submission(Submission.of(job), self._context.settings)
+            if job.fingerprint not in (None, plan.fingerprint):
+                raise SourceError("sources", expected="the files that the job was planned with", found="changed ones")
+            self._plan = plan
+        return self._plan
+
+    def _job(self) -> JobRow:
+        with self._context.database.reading() as session:
+            return session.get_one(JobRow, self._job_id)
+
+    def _work_file(self) -> Path:
+        name = self._job().work_file
+        if name is None:
+            raise RuntimeError(f"job {self._job_id} has been planned without a work file")
+        return self._context.storage.work_file(self._job_id, name)
+
+    def _claim_job(self, stage: Stage) -> Claim | None:
+        with self._context.database.writing() as session:
+            return claims.claim_job(session, self._job_id, stage, worker=self._context.name, lease=self._context.lease)
+
+    def _claim_objects(self) -> Claim | None:
+        with self._context.database.writing() as session:
+            return claims.claim_objects(
+                session,
+                self._job_id,
+                worker=self._context.name,
+                lease=self._context.lease,
+                max_bytes=self._context.settings.batch_bytes,
+            )
+
+    @contextmanager
+    def _working_under(self, claim: Claim) -> Iterator[Heartbeat]:
+        """Keeps the claim alive, and settles what becomes of it and of the job when the work raises."""
+        context = self._context
+        try:
+            with Heartbeat(context.database, claim, context.lease, context.stopping) as heartbeat:
+                yield heartbeat
+        except (CancelledError, ClaimLostError):
+            logger.info("job %s: handing back claim %d (%s)", self._job_id, claim.id, claim.stage)
+            with context.database.writing() as session:
+                claims.hand_back(session, claim)
+        except OperationalError:
+            raise
+        except NinforgeError as error:
+            logger.warning("job %s fails: %s", self._job_id, error)
+            self._fail(claim, public_problem(error, context.settings))
+        except Exception:
+            logger.exception("job %s fails for an unexpected reason", self._job_id)
+            self._fail(claim, INTERNAL)
+
+    def _fail(self, claim: Claim, problem: Problem) -> None:
+        with suppress(ClaimLostError):
+            with self._context.database.writing() as session:
+                job_records.record_failure(session, claim, problem)
+            self._context.storage.discard_work(self._job_id)

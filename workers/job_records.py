@@ -1,0 +1,215 @@
+"""What is written to SQL of a job as it goes along, each step in one transaction under a claim that is still held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
+
+from schemas.errors import OutputError
+from schemas.problems import Problem
+from schemas.recipe.expanded import ExpandedRecipe
+from schemas.report import EncodedObject, ReportHead, VerifiedObject
+from schemas.states import ACTIVE_STATES, JobState, ObjectState
+from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from workers import claims
+from workers.claims import Claim
+from workers.database import database_time
+from workers.engine.plan import Plan, PlannedObject
+from workers.identifiers import time_ordered_id
+from workers.storage import Storage
+from workers.submission import Submission
+
+
+def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str) -> JobRow:
+    """Adds a job, queued. `recipe` is what the submission's document expands to."""
+    job = JobRow(
+        id=time_ordered_id(),
+        name=name,
+        state=JobState.QUEUED,
+        recipe_id=recipe.id,
+        recipe_revision=recipe.revision,
+        recipe_sha256=recipe.sha256,
+        recipe_document=dict(submission.document),
+        let=dict(submission.let),
+        sources=dict(submission.sources),
+        resources=dict(submission.resources),
+        framing=submission.framing,
+        verify=submission.verify,
+        device=submission.device,
+        created_at=database_time(session),
+        lost_claims=0,
+    )
+    session.add(job)
+    return job
+
+
+def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Storage) -> None:
+    """Reserves the disk of one artifact, over all jobs together.
+
+    What other jobs have reserved and not been given yet counts as taken. Raises OutputError if too little is left.
+    """
+    active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
+    others = [job for job in session.scalars(active) if job.id != claim.job_id]
+    job = claims.require(session, claim)
+    promised = sum(max(0, (other.file_bytes or 0) - storage.allocated_bytes(other.id)) for other in others)
+    free = storage.free_bytes()
+    if free - promised < file_bytes:
+        raise OutputError(
+            "disk of the service",
+            expected=f"{file_bytes} bytes free for the artifact",
+            found=f"{free} bytes free, of which {promised} are reserved for other jobs",
+        )
+    job.file_bytes = file_bytes
+
+
+def record_plan(session: Session, claim: Claim, plan: Plan, work_file: str) -> None:
+    """Records the planned objects and what they are made of; the job is converting from here on."""
+    job = claims.require(session, claim)
+    job.framing = plan.framing
+    job.fingerprint = plan.fingerprint
+    job.work_file = work_file
+    job.objects_total = len(plan.objects)
+    job.payload_bytes = sum(planned.bytes for planned in plan.objects)
+    job.file_bytes = plan.file_bytes
+    session.execute(insert(ObjectRow), [_object_values(job.id, planned) for planned in plan.objects])
+    tensors = {(tensor.source, tensor.tensor): tensor for planned in plan.objects for tensor in planned.sources}
+    _insert_all(
+        session,
+        SourceTensorRow,
+        (
+            {
+                "job_id": job.id,
+                "source": tensor.source,
+                "tensor": tensor.tensor,
+                "file": tensor.file,
+                "dtype": tensor.dtype,
+                "shape": list(tensor.shape),
+            }
+            for tensor in tensors.values()
+        ),
+    )
+    _insert_all(
+        session,
+        ObjectSourceRow,
+        (
+            {
+                "job_id": job.id,
+                "object_index": planned.index,
+                "position": position,
+                "source": tensor.source,
+                "tensor": tensor.tensor,
+            }
+            for planned in plan.objects
+            for position, tensor in enumerate(planned.sources)
+        ),
+    )
+    claims.end(session, claim)
+    claims.enter_state(session, job, JobState.CONVERTING)
+
+
+def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObject]) -> None:
+    """Records objects whose bytes are durable in the work file."""
+    job = claims.require(session, claim)
+    session.execute(
+        update(ObjectRow),
+        [
+            {
+                "job_id": job.id,
+                "index": done.index,
+                "state": ObjectState.ENCODED,
+                "claim_id": None,
+                "encoder": done.encoder,
+                "backend": done.backend,
+                "worker": done.worker,
+                "blocks": done.blocks,
+                "seconds": done.seconds,
+                "payload_blake3": done.payload_blake3,
+                "reciprocals": [reciprocal.model_dump() for reciprocal in done.reciprocals],
+            }
+            for done in encoded
+        ],
+    )
+    session.execute(
+        update(ObjectRow)
+        .where(ObjectRow.job_id == job.id, ObjectRow.index.in_([done.index for done in encoded]))
+        .values(bytes_done=ObjectRow.bytes)
+    )
+    digests = [{"job_id": job.id, **digest.model_dump()} for done in encoded for digest in done.source_digests]
+    if digests:
+        session.execute(update(SourceTensorRow), digests)
+    job.lost_claims = 0
+    claims.end(session, claim)
+
+
+def record_verified(session: Session, claim: Claim, verified: Sequence[VerifiedObject], head: ReportHead) -> None:
+    """Records that the whole file passed, and the head of its report. The claim goes on: what is left is to publish."""
+    job = claims.require(session, claim)
+    session.execute(
+        update(ObjectRow),
+        [
+            {
+                "job_id": job.id,
+                "index": done.index,
+                "state": ObjectState.VERIFIED,
+                "error": None if done.error is None else done.error.model_dump(),
+                "checks": [check.model_dump() for check in done.checks],
+            }
+            for done in verified
+        ],
+    )
+    session.execute(update(ObjectRow).where(ObjectRow.job_id == job.id).values(bytes_done=ObjectRow.bytes))
+    job.artifact_sha256 = head.artifact.sha256
+    job.report_head = head.model_dump(mode="json")
+
+
+def record_ready(session: Session, claim: Claim) -> None:
+    """Records that the verified file is published: the job is done."""
+    job = claims.require(session, claim)
+    claims.end(session, claim)
+    claims.enter_state(session, job, JobState.READY)
+
+
+def record_failure(session: Session, claim: Claim, problem: Problem) -> None:
+    """Ends the job of a claim that is still held in failure, and with it every other claim on the job."""
+    fail(session, claims.require(session, claim), problem)
+
+
+def fail(session: Session, job: JobRow, problem: Problem) -> None:
+    """Ends a locked job in failure."""
+    claims.revoke_all(session, job.id)
+    job.error = problem.model_dump(mode="json", exclude_none=True)
+    claims.enter_state(session, job, JobState.FAILED)
+
+
+def begin_verifying_progress(session: Session, claim: Claim) -> None:
+    """Sets the progress of every object back, since verification goes through all of them again."""
+    claims.require(session, claim)
+    session.execute(update(ObjectRow).where(ObjectRow.job_id == claim.job_id).values(bytes_done=0))
+
+
+def _object_values(job_id: UUID, planned: PlannedObject) -> dict[str, Any]:
+    return {
+        "job_id": job_id,
+        "index": planned.index,
+        "name": planned.name,
+        "kind": planned.kind,
+        "shape": None if planned.shape is None else list(planned.shape),
+        "format": planned.format,
+        "layout": planned.layout,
+        "offset": planned.offset,
+        "bytes": planned.bytes,
+        "expression": planned.expression,
+        "state": ObjectState.PENDING,
+    }
+
+
+def _insert_all(
+    session: Session, table: type[SourceTensorRow | ObjectSourceRow], rows: Iterable[Mapping[str, Any]]
+) -> None:
+    values = [dict(row) for row in rows]
+    if values:
+        session.execute(insert(table), values)

@@ -1,0 +1,106 @@
+"""One worker process: the Celery worker with its one task, and the sweeper beside it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from celery import Celery, signals
+from sqlalchemy.exc import SQLAlchemyError
+
+from workers.application import ADVANCE, celery_application, wake
+from workers.conversion import Conversion, WorkerContext
+from workers.database import Database
+from workers.logs import configure_logging
+from workers.settings import Settings
+from workers.storage import Storage
+from workers.sweeper import sweep
+
+logger = logging.getLogger(__name__)
+
+
+def run_worker(settings: Settings) -> int:
+    """Runs a worker in this process until SIGTERM or SIGINT; its exit status.
+
+    A conversion that is under way then stops at its next block and hands its claim back.
+    """
+    configure_logging()
+    storage = Storage(settings.data)
+    storage.prepare()
+    database = Database.of(settings)
+    database.upgrade()
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    context = WorkerContext(name, settings, database, storage, threading.Event())
+    application = celery_application(settings)
+    busy = _register_task(application, context)
+    sweeper = threading.Thread(target=_sweep_by_time, args=(application, context, busy), name="sweeper", daemon=True)
+
+    def stop(**_: object) -> None:
+        context.stopping.set()
+
+    def start_sweeper(**_: object) -> None:
+        sweeper.start()
+
+    def keep_logging(**_: object) -> None:
+        """That there is a receiver keeps Celery from setting up log handlers of its own."""
+
+    signals.worker_shutting_down.connect(stop)
+    signals.worker_ready.connect(start_sweeper)
+    signals.setup_logging.connect(keep_logging)
+    worker = application.Worker(
+        hostname="ninforge@localhost",
+        pool="threads",
+        concurrency=1,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    worker.start()
+    database.close()
+    return int(worker.exitcode or 0)
+
+
+class _Busy:
+    """Whether the worker is at a job."""
+
+    def __init__(self) -> None:
+        self._free = threading.Lock()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        with self._free:
+            yield
+
+    def __bool__(self) -> bool:
+        return self._free.locked()
+
+
+def _register_task(application: Celery, context: WorkerContext) -> _Busy:
+    busy = _Busy()
+
+    @application.task(name=ADVANCE)  # type: ignore[untyped-decorator] # Celery has no types
+    def advance(job_id: str) -> None:
+        with busy.at_work():
+            Conversion(context, UUID(job_id)).advance()
+
+    return busy
+
+
+def _sweep_by_time(application: Celery, context: WorkerContext, busy: _Busy) -> None:
+    """At once and then every `sweep_seconds`. An idle worker sends the message that a waiting job has lost, or that
+    brings another worker to a job in which there is work for several."""
+    while not context.stopping.is_set():
+        try:
+            waiting = sweep(context.database, context.storage)
+        except SQLAlchemyError:
+            logger.warning("the database could not be swept", exc_info=True)
+        else:
+            if waiting is not None and not busy:
+                wake(application, waiting)
+        context.stopping.wait(context.settings.sweep_seconds)

@@ -1,0 +1,43 @@
+"""Sees to what nobody else will: expired claims, and jobs that no message speaks of (design.md, Jobs)."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from uuid import UUID
+
+from schemas.problems import problem
+from workers import claims, job_records
+from workers.database import Database
+from workers.storage import Storage
+
+logger = logging.getLogger(__name__)
+
+MAX_LOST_CLAIMS = 10
+"""Claims that may expire in a row without any progress of their job, before it is given up."""
+
+
+def sweep(database: Database, storage: Storage) -> UUID | None:
+    """Undoes expired claims, and fails the jobs whose workers keep dying. The oldest job that waits for a worker."""
+    with database.reading() as session:
+        expired = claims.jobs_with_expired_claims(session)
+    for job_id in expired:
+        _undo_expired(database, storage, job_id)
+    with database.reading() as session:
+        return claims.waiting_job(session)
+
+
+def _undo_expired(database: Database, storage: Storage, job_id: UUID) -> None:
+    with database.writing() as session:
+        job = claims.expire(session, job_id)
+        if job is None:
+            return
+        logger.warning("job %s: a worker gave no sign of life in time; its work is free again", job_id)
+        hopeless = job.lost_claims >= MAX_LOST_CLAIMS
+        if hopeless:
+            detail = f"{job.lost_claims} workers in a row ended while at this job, without any progress of it."
+            job_records.fail(
+                session, job, problem("worker-lost", HTTPStatus.INTERNAL_SERVER_ERROR, "Workers were lost", detail)
+            )
+    if hopeless:
+        storage.discard_work(job_id)
