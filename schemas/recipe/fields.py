@@ -157,7 +157,7 @@ def name_fault(name: str) -> Faulty | None:
     if not name:
         return faulty("a name is empty")
     if len(name) > NAME_BYTES or len(name.encode()) > NAME_BYTES:
-        return faulty(f"a name of {len(name.encode())} bytes; the limit is {NAME_BYTES}")
+        return faulty(f"a name longer than the limit of {NAME_BYTES} bytes")
     return None
 
 

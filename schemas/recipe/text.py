@@ -61,5 +61,5 @@ def render(text: Text, lookup: Callable[[str], str], *, limit: int) -> str:
         pieces[index] = lookup(pieces[index])
     result = "".join(pieces)
     if len(result) > limit or (not result.isascii() and len(result.encode()) > limit):
-        raise ValueError(f"longer than {limit} bytes, the limit")
+        raise ValueError(f"longer than the limit of {limit} bytes")
     return result

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from workers.engine.recipe.load import load_recipe, read_recipe
-from workers.engine.recipe.registered import registered_ids, registered_text
 
 from schemas.recipe.expanded import ExpandedRecipe
+from workers.engine.recipe.load import read_recipe
+from workers.engine.recipe.registered import load_registered, registered_ids
 
 RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A registered id (ninforge recipe list) or a file.")
@@ -80,5 +80,5 @@ def recipe(given: str, let: list[str] | None) -> ExpandedRecipe:
     """The recipe of a registered id or in a file. Raises RecipeError with all its faults."""
     values = let_values(let)
     if given in registered_ids():
-        return load_recipe(registered_text(given), where=f"recipe {given}", let=values)
+        return load_registered(given, let=values)
     return read_recipe(Path(given), let=values)

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
-from workers.engine.recipe.load import load_recipe, read_recipe
-from workers.engine.recipe.registered import registered_document, registered_ids, registered_text
 
 from schemas.errors import RecipeError
 from service.cli.options import JsonOption
+from workers.engine.recipe.document_text import read_text_document
+from workers.engine.recipe.load import read_recipe
+from workers.engine.recipe.registered import load_registered, registered_ids, registered_text
 
 application = typer.Typer(help="Registered recipes, and checks of your own.", no_args_is_help=True)
 
@@ -21,7 +22,7 @@ application = typer.Typer(help="Registered recipes, and checks of your own.", no
 @application.command("list")
 def list_recipes(as_json: JsonOption = False) -> None:
     """List the registered recipes."""
-    loaded = [load_recipe(registered_text(name), where=f"recipe {name}") for name in registered_ids()]
+    loaded = [load_registered(name) for name in registered_ids()]
     if as_json:
         rows = [{"id": one.id, "revision": one.revision, "title": one.title, "sha256": one.sha256} for one in loaded]
         print(json.dumps(rows, indent=1))  # noqa: T201 - the document that was asked for
@@ -35,7 +36,8 @@ def list_recipes(as_json: JsonOption = False) -> None:
 @application.command()
 def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonOption = False) -> None:
     """Print a registered recipe."""
-    print(json.dumps(registered_document(name), indent=1) if as_json else registered_text(name), end="")  # noqa: T201
+    text = registered_text(name)
+    print(json.dumps(read_text_document(text, where=name).data, indent=1) if as_json else text.rstrip())  # noqa: T201
 
 
 @application.command()

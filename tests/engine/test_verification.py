@@ -130,9 +130,9 @@ def test_a_sample_covers_the_ends_of_every_source_tensor(tmp_path: Path) -> None
     value = {"concat": [{"tensor": name} for name in tensors], "axis": 0}
     made = converted(tmp_path, tensors, [one_object("W8G32_F16S", (1500, 64), GROUPED, value)])
     for row in (499, 500, 999, 1000):
-        with changed_byte(made.path, made.plan.arrangement.payload_offset + row * 128):
-            with pytest.raises(VerificationError, match=f"row {row}"):
-                verified(made, Coverage.SAMPLE, seed=2)
+        offset = made.plan.arrangement.payload_offset + row * 128
+        with changed_byte(made.path, offset), pytest.raises(VerificationError, match=f"row {row}"):
+            verified(made, Coverage.SAMPLE, seed=2)
 
 
 def test_a_sample_is_drawn_again_by_its_seed(mixed: Converted) -> None:

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 from oracle.faults import OracleRefusal, Reason
-from oracle.rounding import round_to_word
+from oracle.rounding import round_to_value, round_to_word
 from oracle.words import BFLOAT16, BINARY32, E4M3FN, FloatFormat, Kind, Value, decode, exact
 
 LEAST_SCALE = 0x0001
 """The smallest positive BF16 subnormal, 2^-133."""
 
-LARGEST_CODE = 448
+LARGEST_CODE = Fraction(448)
 """The largest E4M3FN number."""
 
 
@@ -49,7 +49,7 @@ def encode_row(source: FloatFormat, words: Sequence[int]) -> Row:
     Raises OracleRefusal for a source that is not finite or rounds to BF16 infinity (at that element), and for a row too
     small for the format (at its first element: 1/scale is infinite, so none has a finite quotient).
     """
-    x = [_rounded_source(source, words, lane) for lane in range(len(words))]
+    x = rounded_source(source, words)
     amax = max(value.magnitude for value in x)
     if amax == 0:
         return Row(scale=0x0000, codes=(0x00,) * len(x))
@@ -60,9 +60,22 @@ def encode_row(source: FloatFormat, words: Sequence[int]) -> Row:
     return Row(scale, tuple(_code(value, inv) for value in x))
 
 
+def rounded_source(source: FloatFormat, words: Sequence[int]) -> list[Value]:
+    """The source rounded to BF16. Raises OracleRefusal for an element that is not finite then."""
+    x = []
+    for lane, word in enumerate(words):
+        value = decode(source, word)
+        if value.finite:
+            value = decode(BFLOAT16, round_to_word(BFLOAT16, value.exact, negative=value.negative))
+        if not value.finite:
+            raise OracleRefusal(Reason.NONFINITE_SOURCE, lane)
+        x.append(value)
+    return x
+
+
 def scale_of(amax: Fraction) -> int:
     """The BF16 scale word of a row of this maximum, with the rescue from underflow."""
-    raw = exact(BINARY32, round_to_word(BINARY32, amax / LARGEST_CODE))
+    raw = round_to_value(BINARY32, amax / LARGEST_CODE)
     scale = round_to_word(BFLOAT16, raw)
     return LEAST_SCALE if scale == 0 else scale
 
@@ -74,23 +87,15 @@ def reconstruct(row: Row) -> tuple[int, ...]:
     return tuple(round_to_word(BINARY32, c32.exact * s32, negative=c32.negative) for c32 in codes)
 
 
-def _rounded_source(source: FloatFormat, words: Sequence[int], lane: int) -> Value:
-    value = decode(source, words[lane])
-    if value.finite:
-        value = decode(BFLOAT16, round_to_word(BFLOAT16, value.exact, negative=value.negative))
-    if not value.finite:
-        raise OracleRefusal(Reason.NONFINITE_SOURCE, lane)
-    return value
-
-
 @lru_cache(maxsize=1 << 15)
 def _reciprocal_of(scale: int) -> Fraction | None:
     """round_f32(1 / scale), None where that is infinite."""
-    value = decode(BINARY32, round_to_word(BINARY32, 1 / exact(BFLOAT16, scale)))
-    return value.exact if value.finite else None
+    try:
+        return round_to_value(BINARY32, 1 / exact(BFLOAT16, scale))
+    except OverflowError:
+        return None
 
 
 def _code(x: Value, inv: Fraction) -> int:
-    y = exact(BINARY32, round_to_word(BINARY32, x.exact * inv))
-    clamped = min(max(y, Fraction(-LARGEST_CODE)), Fraction(LARGEST_CODE))
-    return round_to_word(E4M3FN, clamped, negative=x.negative)
+    y = round_to_value(BINARY32, x.magnitude * inv)
+    return round_to_word(E4M3FN, min(y, LARGEST_CODE), negative=False) | (E4M3FN.sign_bit if x.negative else 0)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from oracle.faults import OracleRefusal, Reason
-from oracle.rounding import round_to_integral, round_to_word
+from oracle.rounding import round_to_integral, round_to_value, round_to_word
 from oracle.words import BINARY16, BINARY32, FloatFormat, Kind, decode, exact
 
 
@@ -58,17 +58,6 @@ def groups_of(scheme: Scheme, row: Sequence[int]) -> list[Sequence[int]]:
     return [row[start : start + scheme.group] for start in range(0, len(row), scheme.group)]
 
 
-def encode_row(scheme: Scheme, source: FloatFormat, words: Sequence[int]) -> list[Group]:
-    """The groups of one row of source words. Raises OracleRefusal with the element's place in the row."""
-    encoded = []
-    for index, group in enumerate(groups_of(scheme, words)):
-        try:
-            encoded.append(encode_group(scheme, source, group))
-        except OracleRefusal as refusal:
-            raise OracleRefusal(refusal.reason, index * scheme.group + refusal.lane) from None
-    return encoded
-
-
 def encode_group(scheme: Scheme, source: FloatFormat, words: Sequence[int]) -> Group:
     """MAXABS_F16_RECIP_RNE_V1, step by step as in section 7. Source words are BF16, binary16 or binary32, all of whose
     finite values are values of binary32.
@@ -113,8 +102,8 @@ def reconstruct(group: Group) -> tuple[int, ...]:
 
 
 def round_f32(value: Fraction) -> Fraction:
-    """To nearest binary32, as a value. Raises ValueError where that is infinity."""
-    return exact(BINARY32, round_to_word(BINARY32, value))
+    """To nearest binary32."""
+    return round_to_value(BINARY32, value)
 
 
 def _finite(source: FloatFormat, words: Sequence[int], lane: int) -> Fraction:

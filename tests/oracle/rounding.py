@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from oracle.words import FloatFormat
+from oracle.words import FloatFormat, scaled
 
 
 def divide_to_nearest_even(numerator: int, denominator: int) -> int:
@@ -26,11 +26,10 @@ def round_to_word(format: FloatFormat, value: Fraction, *, negative: bool | None
     `negative` gives the sign of a value that is zero, and must agree with any other value; a zero of no given sign is
     +0. Raises OverflowError past the largest number of a format without infinities.
     """
-    numerator = value.numerator
-    is_negative = numerator < 0 if negative is None else negative
-    if numerator and is_negative != (numerator < 0):
+    is_negative = value.numerator < 0 if negative is None else negative
+    if value.numerator and is_negative != (value.numerator < 0):
         raise ValueError(f"the sign of {value} contradicts negative={negative}")
-    word = _nearest(format, abs(numerator), value.denominator)
+    word, _, _ = _nearest(format, value)
     if word >= format.nan_threshold:
         if not format.infinities:
             raise OverflowError(f"{format.name} holds no infinity")
@@ -38,19 +37,29 @@ def round_to_word(format: FloatFormat, value: Fraction, *, negative: bool | None
     return word | format.sign_bit if is_negative else word
 
 
-def _nearest(format: FloatFormat, numerator: int, denominator: int) -> int:
-    """The positive word nearest to numerator / denominator, with the exponent running on past the largest number.
+def round_to_value(format: FloatFormat, value: Fraction) -> Fraction:
+    """The number of the format nearest to `value`. Raises OverflowError past the largest number."""
+    word, significand, spacing = _nearest(format, value)
+    if word >= format.nan_threshold:
+        raise OverflowError(f"{value} is past the largest {format.name}")
+    return scaled(-significand if value.numerator < 0 else significand, spacing)
+
+
+def _nearest(format: FloatFormat, value: Fraction) -> tuple[int, int, int]:
+    """The positive word nearest to |value|, and that number as (significand, exponent of two), both running on past
+    the largest number.
 
     In each binade [2^e, 2^(e+1)) words are evenly spaced, and consecutive binades have consecutive words, so a
     significand that rounds up to the next power of two needs no case of its own.
     """
+    numerator, denominator = abs(value.numerator), value.denominator
     if numerator == 0:
-        return 0
+        return 0, 0, 0
     least_exponent = 1 - format.bias
     exponent = max(_binary_exponent(numerator, denominator), least_exponent)
     spacing = exponent - format.fraction_bits
     significand = divide_to_nearest_even(numerator << max(-spacing, 0), denominator << max(spacing, 0))
-    return ((exponent - least_exponent) << format.fraction_bits) + significand
+    return ((exponent - least_exponent) << format.fraction_bits) + significand, significand, spacing
 
 
 def _binary_exponent(numerator: int, denominator: int) -> int:

@@ -115,9 +115,9 @@ def row_split_planes(shape: RowSplit, rows: Sequence[Sequence[Group]]) -> RowSpl
                     codes[place * shape.base + lane] = u
                     continue
                 codes[place * shape.base + lane // 2] |= (u & 0xF) << (4 * (lane % 2))
-                for bit in range(shape.high_bits):
-                    position = lane * shape.high_bits + bit
-                    high[place * shape.high + position // 8] |= ((u >> (4 + bit)) & 1) << (position % 8)
+                if shape.high_bits:  # 1 or 2 bits a lane: none straddles a byte
+                    position = lane * shape.high_bits
+                    high[place * shape.high + position // 8] |= (u >> 4) << (position % 8)
     return RowSplitPlanes(bytes(codes), bytes(high), bytes(scales))
 
 

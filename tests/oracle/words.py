@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 
 class Kind(Enum):
@@ -18,7 +19,7 @@ class Kind(Enum):
     NAN = "NaN"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FloatFormat:
     """From the highest bit down: one sign bit, `exponent_bits` with `bias`, `fraction_bits`.
 
@@ -32,19 +33,19 @@ class FloatFormat:
     bias: int
     infinities: bool = True
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return 1 + self.exponent_bits + self.fraction_bits
 
-    @property
+    @cached_property
     def sign_bit(self) -> int:
         return 1 << (self.bits - 1)
 
-    @property
+    @cached_property
     def top_exponent(self) -> int:
         return (1 << self.exponent_bits) - 1
 
-    @property
+    @cached_property
     def nan_threshold(self) -> int:
         """The least positive word past every number: infinity, or NaN where there is none."""
         if self.infinities:
@@ -59,8 +60,7 @@ BINARY64 = FloatFormat("binary64", exponent_bits=11, fraction_bits=52, bias=1023
 E4M3FN = FloatFormat("E4M3FN", exponent_bits=4, fraction_bits=3, bias=7, infinities=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What a floating-point word means. `magnitude` is 0 unless the value is finite."""
 
     kind: Kind
@@ -69,7 +69,7 @@ class Value:
 
     @property
     def finite(self) -> bool:
-        return self.kind not in (Kind.INFINITY, Kind.NAN)
+        return self.kind is not Kind.INFINITY and self.kind is not Kind.NAN
 
     @property
     def exact(self) -> Fraction:
@@ -91,8 +91,10 @@ def decode(format: FloatFormat, word: int) -> Value:
         infinite = format.infinities and fraction == 0
         return Value(Kind.INFINITY if infinite else Kind.NAN, negative, Fraction(0))
     if exponent:
-        return Value(Kind.NORMAL, negative, _scaled(fraction + (1 << format.fraction_bits), exponent, format))
-    return Value(Kind.SUBNORMAL if fraction else Kind.ZERO, negative, _scaled(fraction, 1, format))
+        significand = fraction + (1 << format.fraction_bits)
+        return Value(Kind.NORMAL, negative, scaled(significand, exponent - format.bias - format.fraction_bits))
+    least = 1 - format.bias - format.fraction_bits
+    return Value(Kind.SUBNORMAL if fraction else Kind.ZERO, negative, scaled(fraction, least))
 
 
 def exact(format: FloatFormat, word: int) -> Fraction:
@@ -114,6 +116,6 @@ def integer_word(bits: int, value: int) -> int:
     return value % (1 << bits)
 
 
-def _scaled(significand: int, exponent: int, format: FloatFormat) -> Fraction:
-    shift = exponent - format.bias - format.fraction_bits
-    return Fraction(significand << shift) if shift >= 0 else Fraction(significand, 1 << -shift)
+def scaled(significand: int, exponent: int) -> Fraction:
+    """significand * 2^exponent."""
+    return Fraction(significand << exponent) if exponent >= 0 else Fraction(significand, 1 << -exponent)

@@ -193,7 +193,7 @@ def expand_resources(document: RecipeDocument, resolver: Resolver, scope: Scope,
             complete = False
             continue
         if name in declared:
-            resolver.faults.add((place, "name"), f"a second resource of the name {name!r}")
+            resolver.faults.add((place, "name"), f"the name {name!r} is that of another resource already")
         declared[name] = _resource(name, node, resolver, scope, sources, place)
     return Resources(declared, complete)
 

@@ -125,8 +125,8 @@ def _objects(
         if name is None:
             complete = False
         elif name in expanded or name in resources.declared:
-            kind = "object" if name in expanded else "resource"
-            faults.add((placed.path, "name"), f"a second object of the name {name!r}; there is {kind} of that name")
+            owner = "another object" if name in expanded else "a resource"
+            faults.add((placed.path, "name"), f"the name {name!r} is that of {owner} already")
         if name is not None:
             expanded[name] = objects.expand(placed, name)
     if not expanded and not resources.declared and complete and entries.complete and resources.complete:

@@ -242,6 +242,7 @@ class ExpressionExpander:
         if (to, by) not in CASTS:
             known = ", ".join(f"{format} by {rule}" for format, rule in CASTS)
             self._resolver.faults.add(path, f"no cast to {to} by {by} exists; known: {known}")
+            return None
         return None if of is None else Cast(of, to, by)
 
     def _joined(

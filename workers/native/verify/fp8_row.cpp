@@ -70,8 +70,7 @@ private:
     using Word = typename Words::Word;
 
     bool check_row(const std::uint8_t* words, std::size_t row, const std::uint8_t* codes, std::uint32_t scale) {
-        std::uint64_t largest = 0;
-        for (std::size_t i = 0; i < k_; ++i) largest = std::max(largest, Words::magnitude(load<Word>(words, i)));
+        const std::uint64_t largest = largest_magnitude<Words>(words, k_);
         // Rounding keeps order, so the largest word gives the largest BF16.
         if (!rounds_to_finite(largest)) return find_non_finite(words, row);
         const DerivedScale derived =
@@ -116,14 +115,17 @@ private:
     }
 
     void add_statistics(const std::uint8_t* words, const std::uint8_t* codes, double scale) {
-        constexpr std::size_t kStep = RowStatistics::kPartials;
-        for (std::size_t start = 0; start < k_; start += kStep) {
-            double x[kStep] = {}, decoded[kStep] = {};
-            for (std::size_t j = 0; j < std::min(kStep, k_ - start); ++j) {
-                x[j] = Words::value(load<Word>(words, start + j));
-                decoded[j] = decode(codes[start + j], scale);
+        constexpr std::size_t kChunk = 64;
+        double x[kChunk], decoded[kChunk];
+        for (std::size_t start = 0; start < k_; start += kChunk) {
+            const std::size_t count = std::min(kChunk, k_ - start);
+            for (std::size_t i = 0; i < count; ++i) {
+                x[i] = Words::value(load<Word>(words, start + i));
+                decoded[i] = decode(codes[start + i], scale);
             }
-            sums_.add(decoded, x);
+            std::fill(x + count, x + kChunk, 0.0);
+            std::fill(decoded + count, decoded + kChunk, 0.0);
+            sums_.add(decoded, x, kChunk);
         }
         sums_.close(result_);
     }

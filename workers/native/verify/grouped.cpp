@@ -1,6 +1,7 @@
 #include "grouped.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../row_split.h"
 #include "exact.h"
@@ -29,18 +30,20 @@ DerivedScale derive_scale(Exact amax, int qmax) {
     return {word_of(scale, kBinary16), to_double(scale), to_double(inverse), false};
 }
 
-// Whether `code` is the code of x: of the legal ones the nearest to round_f32(x * inverse), and the even one of two
-// equally near. The product of two binary32 numbers is exact in binary64, so its conversion is the one rounding.
+// round_f32(x * inverse) within the bounds of the codes. The product of two binary32 numbers is exact in binary64, so
+// its conversion is the one rounding.
 template <int kBits>
-bool is_code(double x, double inverse, int code) {
-    constexpr double kMin = GroupedFormat<kBits>::kMin, kMax = GroupedFormat<kBits>::kMax;
-    const double normalized = static_cast<double>(static_cast<float>(x * inverse));
-    const double above = normalized > kMin ? normalized : kMin;
-    const double clamped = above < kMax ? above : kMax;
-    const double difference = clamped - static_cast<double>(code);
-    const double distance = difference < 0.0 ? -difference : difference;
-    const double reach = 0.5 - static_cast<double>(code & 1) * 0x1p-54;   // an odd code does not reach a tie
-    return distance <= reach;
+float clamped_quotient(double x, double inverse) {
+    constexpr float kMin = GroupedFormat<kBits>::kMin, kMax = GroupedFormat<kBits>::kMax;
+    const auto normalized = static_cast<float>(x * inverse);
+    const float above = normalized > kMin ? normalized : kMin;
+    return above < kMax ? above : kMax;
+}
+
+// Not negative for just one legal code: the nearest to the quotient, the even one of two equally near.
+double slack(float quotient, int code) {
+    const double distance = __builtin_fabs(static_cast<double>(quotient) - static_cast<double>(code));
+    return 0.5 - static_cast<double>(code & 1) * 0x1p-54 - distance;   // an odd code does not reach a tie
 }
 
 template <class Words, int kBits>
@@ -80,22 +83,26 @@ private:
     };
 
     bool check_group(const std::uint8_t* words, std::size_t lanes, const Place& place) {
-        std::uint64_t largest = 0;
-        for (std::size_t i = 0; i < lanes; ++i) largest = std::max(largest, Words::magnitude(load<Word>(words, i)));
+        const std::uint64_t largest = largest_magnitude<Words>(words, lanes);
         if (largest >= Words::kInfinity) return fail(words, place, FaultKind::kNonFinite, Words::kInfinity);
         const DerivedScale derived = derive_scale(Words::exact(largest), Format::kMax);
         if (derived.overflow) return fail(words, place, FaultKind::kScaleOverflow, largest);
         if (place.scale != derived.word)
             return mismatch(PlaneName::kScales, place, 0, derived.word, place.scale);
 
-        double x[kGroup] = {};   // lanes past the row count as zeros: their code is 0
+        double x[kGroup];
+        std::uint8_t unpacked[kGroup];
         int codes[kGroup];
         for (std::size_t i = 0; i < lanes; ++i) x[i] = Words::value(load<Word>(words, i));
+        std::fill(x + lanes, x + kGroup, 0.0);   // lanes past the row count as zeros: their code is 0
+        unpack_codes<kBits>(place.base, place.high, unpacked);
+        for (std::size_t i = 0; i < kGroup; ++i) codes[i] = signed_code<kBits>(unpacked[i]);
+        float quotients[kGroup];
+        for (std::size_t i = 0; i < kGroup; ++i) quotients[i] = clamped_quotient<kBits>(x[i], derived.inverse);
+        std::int64_t signs = 0;
         for (std::size_t i = 0; i < kGroup; ++i)
-            codes[i] = signed_code<kBits>(code_word<kBits>(place.base, place.high, static_cast<int>(i)));
-        bool right = true;
-        for (std::size_t i = 0; i < kGroup; ++i) right &= is_code<kBits>(x[i], derived.inverse, codes[i]);
-        if (!right) return find_code(x, codes, derived.inverse, place);
+            signs |= __builtin_bit_cast(std::int64_t, slack(quotients[i], codes[i]));
+        if (signs < 0) return find_code(quotients, codes, place);
         if (statistics_) add_statistics(x, codes, derived.scale);
         return true;
     }
@@ -103,7 +110,7 @@ private:
     void add_statistics(const double* x, const int* codes, double scale) {
         double decoded[kGroup];
         for (std::size_t i = 0; i < kGroup; ++i) decoded[i] = static_cast<double>(codes[i]) * scale;
-        for (std::size_t i = 0; i < kGroup; i += RowStatistics::kPartials) sums_.add(decoded + i, x + i);
+        sums_.add(decoded, x, kGroup);
     }
 
     // The fault of the first word of at least this magnitude.
@@ -121,13 +128,14 @@ private:
         return false;
     }
 
-    bool find_code(const double* x, const int* codes, double inverse, const Place& place) {
+    bool find_code(const float* quotients, const int* codes, const Place& place) {
         std::size_t lane = 0;
-        while (is_code<kBits>(x[lane], inverse, codes[lane])) ++lane;
+        while (slack(quotients[lane], codes[lane]) >= 0.0) ++lane;
         int right = Format::kMin;
-        while (!is_code<kBits>(x[lane], inverse, right)) ++right;
-        const auto expected = static_cast<std::uint32_t>(right) & ((1u << kBits) - 1);
-        const std::uint32_t found = code_word<kBits>(place.base, place.high, static_cast<int>(lane));
+        while (slack(quotients[lane], right) < 0.0) ++right;
+        constexpr std::uint32_t kMask = (1u << kBits) - 1;
+        const std::uint32_t expected = static_cast<std::uint32_t>(right) & kMask;
+        const std::uint32_t found = static_cast<std::uint32_t>(codes[lane]) & kMask;
         constexpr std::uint32_t kLowMask = (1u << Format::kLow) - 1;
         if (((expected ^ found) & kLowMask) != 0)
             return mismatch(PlaneName::kCodes, place, lane, expected & kLowMask, found & kLowMask);

@@ -15,20 +15,26 @@ struct GroupedFormat {
     static constexpr int kMin = kBits == 8 ? -127 : -(1 << (kBits - 1));
 };
 
-// What the high plane holds of a lane: kBits - 4 bits, lanes in order from bit 0 of each byte.
+// The unsigned words of a group's codes, one a lane.
 template <int kBits>
-unsigned high_bits(const std::uint8_t* high, int lane) {
-    constexpr int kWidth = kBits - 4, kPerByte = 8 / kWidth;
-    return static_cast<unsigned>(high[lane / kPerByte]) >> (lane % kPerByte * kWidth) & ((1u << kWidth) - 1);
-}
-
-// The unsigned word of a lane's code.
-template <int kBits>
-unsigned code_word(const std::uint8_t* base, const std::uint8_t* high, int lane) {
-    if constexpr (kBits == 8) return base[lane];
-    const unsigned low = static_cast<unsigned>(base[lane / 2]) >> (lane % 2 * 4) & 15;
-    if constexpr (kBits == 5 || kBits == 6) return low | high_bits<kBits>(high, lane) << 4;
-    return low;
+void unpack_codes(const std::uint8_t* base, const std::uint8_t* high, std::uint8_t* words) {
+    using Format = GroupedFormat<kBits>;
+    if constexpr (kBits == 8) {
+        for (int lane = 0; lane < Format::kGroup; ++lane) words[lane] = base[lane];
+    } else {
+        for (int j = 0; j < Format::kGroup / 2; ++j) {
+            words[2 * j] = static_cast<std::uint8_t>(base[j] & 15);
+            words[2 * j + 1] = static_cast<std::uint8_t>(base[j] >> 4);
+        }
+    }
+    // The high plane holds kBits - 4 bits a lane, lanes in order from bit 0 of each byte.
+    if constexpr (Format::kHighBytes > 0) {
+        constexpr int kWidth = kBits - 4, kPerByte = 8 / kWidth, kMask = (1 << kWidth) - 1;
+        for (int t = 0; t < Format::kHighBytes; ++t)
+            for (int i = 0; i < kPerByte; ++i)
+                words[kPerByte * t + i] = static_cast<std::uint8_t>(words[kPerByte * t + i] |
+                                                                    (high[t] >> (kWidth * i) & kMask) << 4);
+    }
 }
 
 // The signed code of a word.

@@ -46,10 +46,11 @@ std::optional<Fault> check_group(const StoredGroup& group) {
         return Fault{FaultKind::kNonzeroPadding, group.row, group.column, group.scale};
     if (const auto wrong = wrong_scale<F16Words>(group.scale)) return Fault{*wrong, group.row, group.column, group.scale};
     if (kBits != 8 && group.scale != 0 && group.lanes == kGroup) return std::nullopt;   // every code is legal
+    std::uint8_t words[kGroup];
+    unpack_codes<kBits>(group.base, group.high, words);
     for (std::size_t lane = 0; lane < kGroup; ++lane) {
-        const unsigned word = code_word<kBits>(group.base, group.high, static_cast<int>(lane));
-        if (const auto wrong = wrong_code<kBits>(word, lane >= group.lanes, group.scale == 0))
-            return Fault{*wrong, group.row, group.column + lane, word};
+        if (const auto wrong = wrong_code<kBits>(words[lane], lane >= group.lanes, group.scale == 0))
+            return Fault{*wrong, group.row, group.column + lane, words[lane]};
     }
     return std::nullopt;
 }

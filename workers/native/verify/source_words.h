@@ -62,6 +62,18 @@ struct F32Words : FloatWords<std::uint32_t, 23, 127> {
 
 struct F64Words : FloatWords<std::uint64_t, 52, 1023> {};
 
+// The largest magnitude of 16-bit or 32-bit source words.
+template <class Words>
+std::uint64_t largest_magnitude(const std::uint8_t* words, std::size_t count) {
+    std::int32_t largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto magnitude =
+            static_cast<std::int32_t>(Words::magnitude(load<typename Words::Word>(words, i)));
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return static_cast<std::uint64_t>(largest);
+}
+
 // A finite or infinite binary32 word rounded to BF16: the upper half, or the next one where the lower half is more than
 // half of a unit, or exactly half and the upper half odd.
 inline std::uint32_t nearest_bf16(std::uint32_t binary32) {
