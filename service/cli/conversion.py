@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
-from rich.table import Table
 
 from schemas.errors import OutputError
 from schemas.report import ConversionReport
+from service.cli.consoles import say, say_document, say_table, sized
 from service.cli.options import (
     FramingOption,
     JsonOption,
@@ -22,17 +23,23 @@ from service.cli.options import (
     SourceOption,
     ThreadsOption,
     framing_number,
-    places,
-    recipe,
+    integers_by_name,
+    paths_by_name,
     thread_count,
     usage_error,
 )
-from service.cli.progress import watched
+from service.cli.output_places import check_output, parse_output, pending_file, refuse_inputs, same_place
+from service.cli.progress import Phase, watched
+from service.cli.readers import minimum_reader
+from service.cli.recipe_argument import given_recipe
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
 
 Verify = Literal["full", "sample", "none"]
 Device = Literal["auto", "cpu", "cuda"]
+
+MAX_BLOCK_BYTES = 1 << 30
+NOT_VERIFIED = "not verified: --verify none was asked for"
 
 
 def add_commands(application: typer.Typer) -> None:
@@ -41,16 +48,31 @@ def add_commands(application: typer.Typer) -> None:
 
 
 def convert(
-    recipe_given: RecipeArgument,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The artifact to make.")],
+    recipe: RecipeArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", parser=parse_output, help="The artifact to make.")],
     source: SourceOption = None,
     framing: FramingOption = "auto",
     let: LetOption = None,
     resource: ResourceOption = None,
-    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Also write the JSON report.")] = None,
-    verify: Annotated[Verify, typer.Option("--verify", help="How much to verify before the file appears.")] = "full",
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parse_output, help="Also write the JSON report there."),
+    ] = None,
+    verify: Annotated[
+        Verify, typer.Option("--verify", help="How many rows to verify before the artifact appears.")
+    ] = "full",
     device: Annotated[Device, typer.Option("--device", help="Where to encode.")] = "auto",
     threads: ThreadsOption = None,
+    block_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--block-bytes",
+            metavar="N",
+            min=1,
+            max=MAX_BLOCK_BYTES,
+            help="Source bytes that a thread takes at a time, 4 MiB by default. The artifact does not depend on it.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,39 +80,46 @@ def convert(
     # Kernels load only where they are needed: planning and help do without.
     from workers.engine.convert import Observers
     from workers.engine.convert import convert as convert_plan
+    from workers.engine.encode import BLOCK_BYTES
     from workers.engine.verify import Coverage
 
     if device == "cuda":
         usage_error("--device: expected auto or cpu, found cuda, for which this build has no kernels")
-    if report is not None and not force and report.exists():
-        raise OutputError(str(report), expected="a name that is not taken (or --force)", found="an existing file")
+    if report is not None and same_place(report, out):
+        usage_error(f"--report: expected another file than that of --out, found {str(report)!r}")
+    places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
+    integers = integers_by_name(let, "--let")
+    for output in (out, *([] if report is None else [report])):
+        check_output(output, force=force)
+    given = given_recipe(recipe)
     planned = plan_conversion(
-        recipe(recipe_given, let),
-        places(source, "--source"),
-        resources=places(resource, "--resource"),
-        framing=framing_number(framing),
-        roots=ANYWHERE,
+        given.require(integers), places, resources=resources, framing=framing_number(framing), roots=ANYWHERE
     )
-    payload_bytes = sum(one.bytes for one in planned.objects)
-    with watched(("converting", payload_bytes), ("verifying", payload_bytes if verify != "none" else 0)) as observers:
+    refuse_inputs(planned, given.file, [out] if report is None else [out, report])
+    with ExitStack() as stack:
+        publish = None if report is None else stack.enter_context(pending_file(report, force=force))
+        observers = stack.enter_context(watched(*_phases(planned, verify)))
         made = convert_plan(
             planned,
             out,
             coverage=None if verify == "none" else Coverage(verify),
             threads=thread_count(threads),
-            observers=Observers(*observers),
+            observers=Observers(encoding=observers[0], verifying=observers[-1]),
             overwrite=force,
+            block_bytes=block_bytes or BLOCK_BYTES,
         )
-    if report is not None:
-        report.write_text(made.model_dump_json(indent=1) + "\n")
+        if verify == "none":
+            made = made.model_copy(update={"warnings": (*made.warnings, NOT_VERIFIED)})
+        if publish is not None:
+            _write_report(made, publish, out)
     if as_json:
-        print(made.model_dump_json(indent=1))  # noqa: T201 - the document that was asked for
+        say_document(made.model_dump(mode="json"))
     else:
         _show_result(made, planned, out)
 
 
 def plan(
-    recipe_given: RecipeArgument,
+    recipe: RecipeArgument,
     source: SourceOption = None,
     framing: FramingOption = "auto",
     let: LetOption = None,
@@ -98,54 +127,71 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Tell all that is known before a weight is read: offsets, exact size, what stays unused."""
+    places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
+    integers = integers_by_name(let, "--let")
     planned = plan_conversion(
-        recipe(recipe_given, let),
-        places(source, "--source"),
-        resources=places(resource, "--resource"),
+        given_recipe(recipe).require(integers),
+        places,
+        resources=resources,
         framing=framing_number(framing),
         roots=ANYWHERE,
     )
-    document = planned.document()
     if as_json:
-        print(json.dumps(document.model_dump(mode="json"), indent=1))  # noqa: T201 - the document that was asked for
+        say_document(planned.document().model_dump(mode="json"))
     else:
         _show_plan(planned)
 
 
+def _phases(planned: Plan, verify: Verify) -> list[Phase]:
+    """What is to be watched. How much a sample will cover is not known before its rows are drawn."""
+    payload_bytes = sum(one.bytes for one in planned.objects)
+    phases = [Phase("converting", payload_bytes)]
+    if verify != "none":
+        phases.append(Phase("verifying", payload_bytes if verify == "full" else None))
+    return phases
+
+
+def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out: Path) -> None:
+    try:
+        publish(made.model_dump_json(indent=1).encode() + b"\n")
+    except OutputError as error:
+        found = f"{error.found}; the artifact itself is complete, as {out}"
+        raise OutputError(error.where, expected=error.expected, found=found) from None
+
+
 def _show_plan(planned: Plan) -> None:
-    console = Console(highlight=False)
-    console.print(
+    say(
         f"{planned.recipe.model_id} / {planned.recipe.weights_id}, framing {planned.framing:d}: "
-        f"{len(planned.objects)} objects, {planned.file_bytes} bytes ({decimal(planned.file_bytes)}), "
-        f"{planned.bits_per_weight:.3f} bits a weight"
+        f"{len(planned.objects)} objects, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight"
     )
-    console.print(_formats_table(planned))
+    say(minimum_reader(planned.framing))
+    _show_formats(planned)
     if planned.recipe.let_overridden:
-        console.print("`let` values are overridden: this makes no claim to the recipe's target")
+        say("`let` values are overridden: this makes no claim to the recipe's target")
     for source, tensor in planned.unused:
-        console.print(f"unused: {source}:{tensor}", markup=False)
+        say(f"unused: {source}:{tensor}")
     for source, tensor in planned.ignored:
-        console.print(f"ignored: {source}:{tensor}, which no index maps", markup=False)
+        say(f"ignored: {source}:{tensor}, which no index maps")
     for warning in planned.warnings:
-        console.print(f"warning: {warning}", markup=False)
+        say(f"warning: {warning}")
 
 
 def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
-    console = Console(highlight=False)
-    console.print(_formats_table(planned))
-    console.print(f"{out}: {made.artifact.bytes} bytes, SHA-256 {made.artifact.sha256}", soft_wrap=True)
+    _show_formats(planned)
+    say(f"{out}: {sized(made.artifact.bytes)}, SHA-256 {made.artifact.sha256}")
+    say(minimum_reader(made.framing))
+    if made.let_overridden:
+        say("`let` values are overridden: this makes no claim to the recipe's target")
     match made.verification.coverage:
         case "full":
-            console.print("verified: every row of every object")
+            say("verified: every row of every object")
         case "sample":
-            console.print(f"verified: a sample of rows, seed {made.verification.seed}")
-        case _:
-            console.print("not verified")
+            say(f"verified: a sample of rows, seed {made.verification.seed}")
+    for warning in made.warnings:
+        say(f"warning: {warning}")
 
 
-def _formats_table(planned: Plan) -> Table:
-    table = Table("format", "objects", "bytes")
-    for name, size in planned.bytes_by_format.items():
-        count = sum(1 for one in planned.objects if (one.format or one.layout) == name)
-        table.add_row(name, str(count), str(size))
-    return table
+def _show_formats(planned: Plan) -> None:
+    counts = Counter(str(one.format or one.layout) for one in planned.objects)
+    rows = [(name, counts[name], size, decimal(size)) for name, size in planned.bytes_by_format.items()]
+    say_table(("format", "objects", "bytes", "size"), rows)

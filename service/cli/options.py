@@ -1,32 +1,95 @@
-"""Options that several commands share, and what their texts mean."""
+"""Options that several commands share, and what their texts mean. A wrong text is a wrong command line: exit code 2."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from schemas.recipe.expanded import ExpandedRecipe
-from workers.engine.recipe.load import read_recipe
-from workers.engine.recipe.registered import load_registered, registered_ids
+MAX_INTEGER = 2**63 - 1
+MAX_THREADS = 1024
+_URI_SCHEMES = ("hf:", "http:", "https:")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`NAME=PATH`: where something that a recipe names is found."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class NamedInteger:
+    """`NAME=INTEGER`: another value for an integer under a recipe's `let`."""
+
+    name: str
+    value: int
+
+
+def parse_place(text: str) -> Place:
+    """Raises BadParameter for anything but NAME=PATH."""
+    name, _, where = text.partition("=")
+    if not name or not where:
+        raise typer.BadParameter(f"expected NAME=WHERE, found {text!r}")
+    if where.startswith(_URI_SCHEMES):
+        raise typer.BadParameter(f"expected a path, since nothing is fetched, found {where!r}")
+    return Place(name, Path(where))
+
+
+def parse_named_integer(text: str) -> NamedInteger:
+    """Raises BadParameter for anything but NAME=INTEGER with an integer from 0 to 2^63-1."""
+    name, _, numeral = text.partition("=")
+    digits = numeral.lstrip("0") or numeral[-1:]
+    if not name or not (numeral.isascii() and numeral.isdecimal()):
+        raise typer.BadParameter(f"expected NAME=INTEGER, found {text!r}")
+    if len(digits) > len(str(MAX_INTEGER)) or int(digits) > MAX_INTEGER:
+        raise typer.BadParameter(f"expected an integer from 0 to {MAX_INTEGER}, found {text!r}")
+    return NamedInteger(name, int(digits))
+
 
 RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A registered id (ninforge recipe list) or a file.")
 ]
 SourceOption = Annotated[
-    list[str] | None, typer.Option("--source", metavar="NAME=WHERE", help="Where a source of the recipe is.")
+    list[Place] | None,
+    typer.Option(
+        "--source",
+        metavar="NAME=WHERE",
+        parser=parse_place,
+        help="Where a source of the recipe is: a checkpoint's folder, or a file. Once for each source.",
+    ),
 ]
 ResourceOption = Annotated[
-    list[str] | None, typer.Option("--resource", metavar="NAME=FILE", help="Another place for one resource.")
+    list[Place] | None,
+    typer.Option(
+        "--resource",
+        metavar="NAME=FILE",
+        parser=parse_place,
+        help="Another file for a resource than the one that the recipe names.",
+    ),
 ]
 LetOption = Annotated[
-    list[str] | None, typer.Option("--let", metavar="N=V", help="Another value for a named integer of the recipe.")
+    list[NamedInteger] | None,
+    typer.Option(
+        "--let",
+        metavar="N=V",
+        parser=parse_named_integer,
+        help="Another value for an integer that the recipe names under `let`.",
+    ),
 ]
-FramingOption = Annotated[str, typer.Option("--framing", help="auto, 1 or 2.")]
+Framing = Literal["auto", "1", "2"]
+FramingOption = Annotated[
+    Framing, typer.Option("--framing", help="The container's framing; auto is the newest that the recipe allows.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Threads; all cores by default.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads; as many as cores by default.")
+]
 
 
 def usage_error(message: str) -> NoReturn:
@@ -39,46 +102,24 @@ def thread_count(threads: int | None) -> int:
     return threads or len(os.sched_getaffinity(0))
 
 
-def places(pairs: list[str] | None, option: str) -> dict[str, Path]:
-    """`NAME=PATH` options as a mapping."""
-    found: dict[str, Path] = {}
-    for pair in pairs or []:
-        name, separator, where = pair.partition("=")
-        if not separator or not name or not where:
-            usage_error(f"{option}: expected NAME=WHERE, found {pair!r}")
-        if name in found:
-            usage_error(f"{option}: expected each name once, found {name!r} twice")
-        if where.startswith(("hf:", "http:", "https:")):
-            usage_error(f"{option}: expected a path, since nothing is fetched, found {where!r}")
-        found[name] = Path(where)
-    return found
-
-
-def let_values(pairs: list[str] | None) -> dict[str, int]:
-    """`N=V` options as integers by name."""
-    found: dict[str, int] = {}
-    for pair in pairs or []:
-        name, _, value = pair.partition("=")
-        if not name or not (value.isascii() and value.isdecimal()):
-            usage_error(f"--let: expected NAME=INTEGER, found {pair!r}")
-        if name in found:
-            usage_error(f"--let: expected each name once, found {name!r} twice")
-        found[name] = int(value)
-    return found
-
-
-def framing_number(framing: str) -> int | None:
+def framing_number(framing: Framing) -> int | None:
     """The framing asked for; None for auto."""
-    if framing == "auto":
-        return None
-    if framing not in {"1", "2"}:
-        usage_error(f"--framing: expected auto, 1 or 2, found {framing!r}")
-    return int(framing)
+    return None if framing == "auto" else int(framing)
 
 
-def recipe(given: str, let: list[str] | None) -> ExpandedRecipe:
-    """The recipe of a registered id or in a file. Raises RecipeError with all its faults."""
-    values = let_values(let)
-    if given in registered_ids():
-        return load_registered(given, let=values)
-    return read_recipe(Path(given), let=values)
+def paths_by_name(places: Sequence[Place] | None, option: str) -> dict[str, Path]:
+    """The paths of an option that was given once for each name."""
+    _require_each_once([place.name for place in places or ()], option)
+    return {place.name: place.path for place in places or ()}
+
+
+def integers_by_name(integers: Sequence[NamedInteger] | None, option: str) -> dict[str, int]:
+    """The integers of an option that was given once for each name."""
+    _require_each_once([integer.name for integer in integers or ()], option)
+    return {integer.name: integer.value for integer in integers or ()}
+
+
+def _require_each_once(names: Sequence[str], option: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            usage_error(f"{option}: expected each name once, found {name!r} twice")

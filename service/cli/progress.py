@@ -5,49 +5,86 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from service.cli.consoles import message_console
 from workers.engine.steps import Observer
 
 LINE_SECONDS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One part of the work. `total` is the payload bytes that it will pass over, None where that is not known."""
+
+    title: str
+    total: int | None
+
+
 class _BarObserver:
-    def __init__(self, progress: Progress, title: str, total: int) -> None:
+    def __init__(self, progress: Progress, phase: Phase) -> None:
         self._progress = progress
-        self._task = progress.add_task(title, total=total)
+        self._total = phase.total
+        self._task = progress.add_task(phase.title, total=phase.total)
 
     def advanced(self, index: int, payload_bytes: int) -> None:  # noqa: ARG002 - the bar counts bytes alone
         self._progress.advance(self._task, payload_bytes)
 
+    def finish(self) -> None:
+        """Fills the bar of a phase whose total was not known."""
+        if self._total is None:
+            done = self._progress.tasks[self._task].completed
+            self._progress.update(self._task, total=done)
+
 
 class _LineObserver:
-    def __init__(self, console: Console, title: str, total: int) -> None:
-        self._console, self._title, self._total = console, title, total
+    def __init__(self, console: Console, phase: Phase) -> None:
+        self._console = console
+        self._title = phase.title
+        self._total = phase.total
+        self._of = "" if phase.total is None else f" of {decimal(phase.total)}"
         self._lock = Lock()
         self._done = 0
+        self._shown: int | None = None
         self._next = time.monotonic() + LINE_SECONDS
 
     def advanced(self, index: int, payload_bytes: int) -> None:  # noqa: ARG002 - the lines count bytes alone
         with self._lock:
             self._done += payload_bytes
-            finished = self._done >= self._total
-            if finished or time.monotonic() >= self._next:
-                self._next = time.monotonic() + LINE_SECONDS
-                self._console.print(f"{self._title}: {decimal(self._done)} of {decimal(self._total)}", highlight=False)
+            if self._done == self._total or time.monotonic() >= self._next:
+                self._show()
+
+    def finish(self) -> None:
+        """Shows how far it came."""
+        with self._lock:
+            self._show()
+
+    def _show(self) -> None:
+        """One line, unless it would repeat the last one."""
+        self._next = time.monotonic() + LINE_SECONDS
+        if self._shown != self._done:
+            self._shown = self._done
+            self._console.print(f"{self._title}: {decimal(self._done)}{self._of}")
 
 
 @contextmanager
-def watched(*phases: tuple[str, int]) -> Iterator[tuple[Observer, ...]]:
-    """An observer for each (title, payload bytes) in turn, shown while the block runs."""
-    console = Console(stderr=True)
+def watched(*phases: Phase) -> Iterator[tuple[Observer, ...]]:
+    """An observer for each phase in turn, shown while the block runs."""
+    console = message_console()
     if not console.is_terminal:
-        yield tuple(_LineObserver(console, title, total) for title, total in phases)
+        lines = tuple(_LineObserver(console, phase) for phase in phases)
+        yield lines
+        for line in lines:
+            line.finish()
         return
     columns = (TextColumn("{task.description:>12}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
-        yield tuple(_BarObserver(progress, title, total) for title, total in phases)
+        bars = tuple(_BarObserver(progress, phase) for phase in phases)
+        yield bars
+        for bar in bars:
+            bar.finish()

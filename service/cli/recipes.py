@@ -2,62 +2,70 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from schemas.errors import RecipeError
+from service.cli.consoles import say, say_document, say_table, say_text
 from service.cli.options import JsonOption
+from service.cli.recipe_argument import FaultyRecipe, LocatedFault, check_file, refuse
 from workers.engine.recipe.document_text import read_text_document
-from workers.engine.recipe.load import read_recipe
 from workers.engine.recipe.registered import load_registered, registered_ids, registered_text
 
-application = typer.Typer(help="Registered recipes, and checks of your own.", no_args_is_help=True)
+application = typer.Typer(
+    help="Registered recipes, and checks of your own.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @application.command("list")
 def list_recipes(as_json: JsonOption = False) -> None:
     """List the registered recipes."""
     loaded = [load_registered(name) for name in registered_ids()]
+    counts = [len(one.objects) + len(one.resources) for one in loaded]
     if as_json:
-        rows = [{"id": one.id, "revision": one.revision, "title": one.title, "sha256": one.sha256} for one in loaded]
-        print(json.dumps(rows, indent=1))  # noqa: T201 - the document that was asked for
+        say_document(
+            [
+                {"id": one.id, "revision": one.revision, "title": one.title, "sha256": one.sha256, "objects": count}
+                for one, count in zip(loaded, counts, strict=True)
+            ]
+        )
         return
-    table = Table("id", "revision", "objects", "title")
-    for one in loaded:
-        table.add_row(one.id, str(one.revision), str(len(one.objects) + len(one.resources)), one.title or "")
-    Console(highlight=False).print(table)
+    rows = [(one.id, one.revision, count, one.title or "") for one, count in zip(loaded, counts, strict=True)]
+    say_table(("id", "revision", "objects", "title"), rows)
 
 
 @application.command()
-def show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonOption = False) -> None:
+def show(
+    id: Annotated[str, typer.Argument(metavar="ID", help="A registered id (ninforge recipe list).")],
+    as_json: JsonOption = False,
+) -> None:
     """Print a registered recipe."""
-    text = registered_text(name)
-    print(json.dumps(read_text_document(text, where=name).data, indent=1) if as_json else text.rstrip())  # noqa: T201
+    text = registered_text(id)
+    if as_json:
+        say_document(read_text_document(text, where=id).data)
+    else:
+        say_text(text)
 
 
 @application.command()
-def check(file: Annotated[Path, typer.Argument(metavar="FILE")], as_json: JsonOption = False) -> None:
-    """Check a recipe and list every fault at once."""
-    try:
-        checked = read_recipe(file)
-    except RecipeError as error:
-        if not as_json:
-            raise
-        faults = [{"at": fault.at, "message": fault.message} for fault in error.faults]
-        print(json.dumps({"faults": faults}, indent=1))  # noqa: T201 - the document that was asked for
-        raise typer.Exit(1) from None
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recipe, JSON or YAML.")], as_json: JsonOption = False
+) -> None:
+    """Check a recipe and list every fault at once, each with its line and column."""
+    checked = check_file(file)
+    if isinstance(checked, FaultyRecipe):
+        if as_json:
+            _say_faults(checked.faults)
+            raise typer.Exit(1)
+        refuse(checked)
     if as_json:
-        document = {"id": checked.id, "revision": checked.revision, "sha256": checked.sha256, "faults": []}
-        print(json.dumps(document, indent=1))  # noqa: T201 - the document that was asked for
+        say_document({"id": checked.id, "revision": checked.revision, "sha256": checked.sha256, "faults": []})
         return
     objects = len(checked.objects) + len(checked.resources)
-    Console(highlight=False).print(
-        f"{file}: no faults; {checked.id} revision {checked.revision}, {objects} objects, SHA-256 {checked.sha256}",
-        markup=False,
-        soft_wrap=True,
-    )
+    say(f"{file}: no faults; {checked.id} revision {checked.revision}, {objects} objects, SHA-256 {checked.sha256}")
+
+
+def _say_faults(faults: tuple[LocatedFault, ...]) -> None:
+    say_document({"faults": [asdict(fault) for fault in faults]})

@@ -1,0 +1,66 @@
+"""How results and messages are written: results to standard output, everything else to standard error.
+
+What is shown may come from files of strangers: names stand as they are, but for characters that a terminal would not
+print, which are escaped. Nothing is wrapped, shortened or coloured on the way into a pipe.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.filesize import decimal
+from rich.text import Text
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is not printable: control characters, line ends, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def say(line: str) -> None:
+    """One line of the result."""
+    print(printable(line))  # noqa: T201 - what the command was asked for
+
+
+def say_document(document: object) -> None:
+    """The one JSON document of a command that was asked for JSON."""
+    print(json.dumps(document, indent=1, allow_nan=False))  # noqa: T201 - what the command was asked for
+
+
+def say_text(text: str) -> None:
+    """A whole text, unchanged."""
+    print(text, end="")  # noqa: T201 - what the command was asked for
+
+
+def say_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> None:
+    """Aligned columns of natural width under their headers; numbers to the right."""
+    cells = [[printable(str(cell)) for cell in row] for row in (headers, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    to_the_right = [bool(rows) and isinstance(cell, int) for cell in rows[0]] if rows else [False] * len(headers)
+    for row in cells:
+        padded = (
+            f"{' ' * (width - cell_len(cell))}{cell}" if right else f"{cell}{' ' * (width - cell_len(cell))}"
+            for cell, width, right in zip(row, widths, to_the_right, strict=True)
+        )
+        say("  ".join(padded).rstrip())
+
+
+def message_console() -> Console:
+    """Standard error, taking texts as they are."""
+    return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def say_error(message: str) -> None:
+    """What went wrong; a message of several lines keeps them."""
+    lines = "\n".join(map(printable, message.split("\n")))
+    message_console().print(Text(f"error: {lines}", style="bold red"))
+
+
+def sized(size: int) -> str:
+    """A size exactly and for people: `23398656 bytes (23.4 MB)`."""
+    return f"{size} bytes ({decimal(size)})" if size >= 1000 else f"{size} bytes"

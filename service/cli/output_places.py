@@ -1,0 +1,115 @@
+"""The files that a command is to make: refused before any work where they cannot or must not be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import typer
+
+from schemas.errors import OutputError
+from workers.engine.plan import Plan
+from workers.engine.sources.checkpoint import CONFIG_NAME
+from workers.engine.sources.checkpoint_index import INDEX_NAME
+
+_FREE_NAME = "a name that is not taken (or --force)"
+
+
+def parse_output(text: str) -> Path:
+    """A place to write to. Raises BadParameter for a text that can only name a folder."""
+    if not text or text.endswith(("/", "/.", "/..")) or text in {".", ".."}:
+        raise typer.BadParameter(f"expected a file name, found {text!r}")
+    return Path(text)
+
+
+def check_output(out: Path, *, force: bool) -> None:
+    """Raises OutputError where `out` is a folder or a device, lies in no folder, or is taken and not to be replaced."""
+    try:
+        mode = _mode(out)
+        folder = out.parent.is_dir()
+    except OSError as error:
+        raise OutputError(str(out), expected="a name that can be given to a file", found=str(error.strerror)) from None
+    if not folder:
+        raise OutputError(str(out), expected="a folder that exists", found=f"no folder {out.parent}")
+    if mode is not None and stat.S_ISDIR(mode):
+        raise OutputError(str(out), expected="a file name", found="a folder")
+    if mode is not None and not stat.S_ISREG(mode):
+        raise OutputError(str(out), expected="a regular file", found="a device, pipe or socket")
+    if not force and os.path.lexists(out):
+        raise OutputError(str(out), expected=_FREE_NAME, found="an existing file")
+
+
+def _mode(path: Path) -> int | None:
+    """What a path leads to; None where nothing is there."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Whether two names are of one file, or would be."""
+    if one.name == other.name and os.path.realpath(one.parent) == os.path.realpath(other.parent):
+        return True
+    with suppress(OSError):
+        return one.samefile(other)
+    return False
+
+
+def refuse_inputs(plan: Plan, recipe_file: Path | None, outputs: Iterable[Path]) -> None:
+    """Raises OutputError where writing an output would destroy what the conversion is made of."""
+    inputs = [*_source_files(plan), *([] if recipe_file is None else [("the recipe", recipe_file)])]
+    for out in outputs:
+        for what, path in inputs:
+            if same_place(out, path):
+                raise OutputError(str(out), expected="another file than the conversion reads", found=f"{what}")
+
+
+def _source_files(plan: Plan) -> Iterator[tuple[str, Path]]:
+    for checkpoint in plan.sources.checkpoints.values():
+        for path in (*(shard.path for shard in checkpoint.shards), checkpoint.folder / CONFIG_NAME):
+            yield f"a file of {checkpoint.owner}", path
+        yield f"a file of {checkpoint.owner}", checkpoint.folder / INDEX_NAME
+    for hashed in (*plan.sources.files.values(), *plan.sources.resources.values()):
+        yield f"the file of {hashed.file.owner}", hashed.file.path
+
+
+@contextmanager
+def pending_file(path: Path, *, force: bool) -> Iterator[Callable[[bytes], None]]:
+    """Makes sure that a file can be written at `path`, and gives what writes it: whole, durably and in one step.
+
+    Until then it has a temporary name in the same folder; when the block ends, that is gone. Raises OutputError where
+    the file cannot be created, written or named.
+    """
+    work = path.with_name(f".{secrets.token_hex(8)}.partial")
+    with _refused(path):
+        file = work.open("xb")
+
+    def publish(content: bytes) -> None:
+        with _refused(path):
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            if not force and os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            work.replace(path)
+
+    try:
+        with file:
+            yield publish
+    finally:
+        with suppress(FileNotFoundError):
+            work.unlink()
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(str(path), expected="a file that can be written", found=str(error.strerror)) from None

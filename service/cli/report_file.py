@@ -1,0 +1,79 @@
+"""A report as a file to hold an artifact to: that of `convert --report`, or a service's of GET /v1/jobs/{id}/report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from schemas.errors import SourceError, VerificationError
+from workers.engine.container.front import Artifact
+
+MAX_REPORT_BYTES = 1 << 30
+
+
+class ReportedObject(BaseModel):
+    """What a report says of one payload."""
+
+    name: str
+    payload_blake3: str
+
+
+class ReportedArtifact(BaseModel):
+    """What a report says of the file."""
+
+    bytes: int
+    sha256: str
+
+
+class ReportedVerification(BaseModel):
+    """How far the conversion was verified: `full`, `sample` or `none`."""
+
+    coverage: str
+
+
+class Report(BaseModel):
+    """The members of a report that a file can be held to, whatever else it says."""
+
+    artifact: ReportedArtifact
+    verification: ReportedVerification
+    objects: tuple[ReportedObject, ...]
+
+
+def read_report(path: Path) -> Report:
+    """Raises SourceError for a file that cannot be read or is no report."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_REPORT_BYTES + 1)
+    except OSError as error:
+        raise SourceError(f"report {path}", expected="a readable file", found=str(error.strerror)) from None
+    if len(content) > MAX_REPORT_BYTES:
+        raise SourceError(f"report {path}", expected=f"at most {MAX_REPORT_BYTES} bytes", found="more")
+    try:
+        return Report.model_validate_json(content, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        at = "".join(f"/{part}" for part in first["loc"])
+        raise SourceError(f"report {path}, member {at or '/'}", expected="a report", found=first["msg"]) from None
+
+
+def hold_to_report(artifact: Artifact, sha256: str, payloads: tuple[str, ...], report: Report) -> None:
+    """Raises VerificationError for the first thing that the report says otherwise: objects, payloads, file.
+
+    `sha256` is that of the file, `payloads` are the BLAKE3 digests of its objects in order.
+    """
+    names = [stored.name for stored in artifact.objects]
+    if len(names) != len(report.objects):
+        raise VerificationError("objects", expected=f"{len(report.objects)}, as reported", found=f"{len(names)}")
+    for index, (name, digest, one) in enumerate(zip(names, payloads, report.objects, strict=True)):
+        if name != one.name:
+            raise VerificationError(f"objects[{index}]", expected=f"{one.name!r}, as reported", found=repr(name))
+        if digest != one.payload_blake3:
+            where = f"object {name!r}, BLAKE3 of its payload"
+            raise VerificationError(where, expected=f"{one.payload_blake3}, as reported", found=digest)
+    if (artifact.file_bytes, sha256) != (report.artifact.bytes, report.artifact.sha256):
+        raise VerificationError(
+            "file",
+            expected=f"{report.artifact.bytes} bytes with SHA-256 {report.artifact.sha256}, as reported",
+            found=f"{artifact.file_bytes} bytes with SHA-256 {sha256}",
+        )
