@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy import URL, create_engine, delete, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from schemas.tables import JobRow
 from workers.database import Database
 
 POSTGRESQL_VARIABLE = "NINFORGE_TEST_POSTGRESQL"
@@ -50,10 +52,39 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     return url
 
 
-@pytest.fixture
-def database(database_url: URL) -> Iterator[Database]:
-    """An up-to-date database without rows."""
-    database = Database(database_url)
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with an up-to-date database without rows, to be copied."""
+    file = tmp_path_factory.mktemp("template") / "ninforge.sqlite3"
+    database = Database(URL.create("sqlite", database=str(file)))
     database.upgrade()
+    database.close()
+    return file
+
+
+@pytest.fixture
+def sqlite_database(sqlite_template: Path, tmp_path: Path) -> Iterator[Database]:
+    """An up-to-date SQLite database without rows."""
+    file = tmp_path / "ninforge.sqlite3"
+    shutil.copyfile(sqlite_template, file)
+    database = Database(URL.create("sqlite", database=str(file)))
     yield database
     database.close()
+
+
+@pytest.fixture
+def postgresql_database(postgresql_url: URL) -> Iterator[Database]:
+    """An up-to-date PostgreSQL database without rows."""
+    database = Database(postgresql_url)
+    database.upgrade()
+    with database.writing() as session:
+        session.execute(delete(JobRow))
+    yield database
+    database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Database:
+    """An up-to-date database without rows, once on each of the two servers."""
+    database: Database = request.getfixturevalue(f"{request.param}_database")
+    return database

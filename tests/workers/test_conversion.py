@@ -1,0 +1,425 @@
+"""One job through planning, encoding, verifying and publishing, undisturbed and disturbed at every seam."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select, update
+
+from job_rows import object_states
+from schemas.problems import INTERNAL
+from schemas.report import EncodedObject
+from schemas.states import JobState, ObjectState
+from schemas.tables import ClaimRow, JobRow, ObjectRow, SourceTensorRow
+from small_job import recipe_document, write_checkpoint
+from workers import conversion, job_records
+from workers.conversion import Conversion, WorkerContext
+from workers.database import Database, database_time
+from workers.engine.encode import create_work_file, encode_objects
+from workers.engine.plan import Plan
+from workers.settings import Settings
+from workers.storage import Storage
+from workers.submission import Submission
+from workers.sweeper import MAX_LOST_CLAIMS, sweep
+
+LAYERS = 8
+OBJECTS = LAYERS + 1
+LONG_AGO = timedelta(seconds=-1)
+
+
+class Killed(BaseException):
+    """What a test raises where a worker is to end there and then: no handler of the program catches it."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A data folder with a checkpoint in its sources, and the database beside it."""
+
+    settings: Settings
+    database: Database
+    storage: Storage
+
+    def worker(self, name: str = "a") -> WorkerContext:
+        return WorkerContext(name, self.settings, self.database, self.storage, threading.Event())
+
+    def submit(self, **members: Any) -> UUID:
+        document = recipe_document()
+        plain = Submission(document, {}, {"base": "small"}, {}, None, "full", "auto")
+        submission = replace(plain, **members)
+        with self.database.writing() as session:
+            return job_records.submit(session, submission, submission.expand(), name="test").id
+
+    def job(self, job_id: UUID) -> JobRow:
+        with self.database.reading() as session:
+            return session.get_one(JobRow, job_id)
+
+    def advance(self, job_id: UUID, worker: WorkerContext | None = None) -> JobRow:
+        Conversion(worker or self.worker(), job_id).advance()
+        return self.job(job_id)
+
+    def die(self, job_id: UUID) -> None:
+        """A worker that is killed where a test raises Killed, and the time until its claims expire."""
+        with pytest.raises(Killed):
+            self.advance(job_id)
+        self.expire_claims()
+
+    def expire_claims(self) -> None:
+        with self.database.writing() as session:
+            moment = database_time(session) + LONG_AGO
+            session.execute(update(ClaimRow).values(expires_at=moment))
+        sweep(self.database, self.storage)
+
+    def work_files(self) -> list[str]:
+        return sorted(path.name for path in (self.settings.data / "work").rglob("*.ninfer"))
+
+    def artifacts(self) -> dict[str, bytes]:
+        return {path.stem: path.read_bytes() for path in (self.settings.data / "artifacts").iterdir()}
+
+
+@pytest.fixture
+def site(tmp_path: Path, database: Database) -> Site:
+    settings = Settings(data=tmp_path / "data", threads=2, batch_bytes=60_000)
+    storage = Storage(settings.data)
+    storage.prepare()
+    write_checkpoint(settings.data / "sources" / "small", layers=LAYERS)
+    return Site(settings, database, storage)
+
+
+@pytest.fixture
+def undisturbed(site: Site) -> str:
+    """The SHA-256 of what an undisturbed worker makes; the artifact itself is gone again."""
+    job = site.advance(site.submit())
+    assert job.artifact_sha256 is not None
+    site.storage.artifact(job.artifact_sha256).unlink()
+    return job.artifact_sha256
+
+
+def test_a_submitted_job_becomes_a_published_artifact(site: Site) -> None:
+    job_id = site.submit()
+    job = site.advance(job_id)
+    assert (job.state, job.error, job.framing, job.objects_total) == (JobState.READY, None, 2, OBJECTS)
+    [(name, content)] = site.artifacts().items()
+    assert name == job.artifact_sha256 == sha256(content).hexdigest()
+    assert len(content) == job.file_bytes
+    assert object_states(site.database, job_id) == [ObjectState.VERIFIED] * OBJECTS
+    assert not (site.settings.data / "work" / str(job_id)).exists()
+    with site.database.reading() as session:
+        assert session.scalars(select(ClaimRow)).all() == []
+        digests = session.scalars(select(SourceTensorRow.blake3).where(SourceTensorRow.job_id == job_id)).all()
+        rows = session.scalars(select(ObjectRow).where(ObjectRow.job_id == job_id)).all()
+    assert len(digests) == LAYERS
+    assert all(digest is not None and len(digest) == 64 for digest in digests)
+    assert all(row.bytes_done == row.bytes and row.claim_id is None and row.worker == "a" for row in rows)
+    assert all(row.checks and all(check["passed"] for check in row.checks) for row in rows)
+
+
+def test_a_job_that_is_ready_is_left_alone(site: Site) -> None:
+    job_id = site.submit()
+    before = site.advance(job_id)
+    assert site.advance(job_id).finished_at == before.finished_at
+
+
+def test_a_message_for_no_job_does_nothing(site: Site) -> None:
+    Conversion(site.worker(), UUID(int=7)).advance()
+
+
+def test_what_planning_finds_out_fails_the_job_and_shows_no_path(site: Site) -> None:
+    job = site.advance(site.submit(sources={"base": "nothing-here"}))
+    assert job.state is JobState.FAILED
+    assert job.finished_at is not None
+    assert job.error is not None
+    assert (job.error["type"], job.error["status"]) == ("urn:ninforge:problem:plan", 422)
+    assert [fault["at"] for fault in job.error["errors"]] == ["/sources/base"]
+    assert str(site.settings.data) not in str(job.error)
+    assert site.work_files() == []
+
+
+def test_a_word_that_cannot_be_stored_fails_the_job_and_frees_its_disk(site: Site) -> None:
+    file = site.settings.data / "sources" / "small" / "model.safetensors"
+    words = bytearray(file.read_bytes())
+    words[-2:] = b"\x80\x7f"  # infinity, in the layer that is kept as it is
+    file.write_bytes(words)
+    job = site.advance(site.submit())
+    assert job.state is JobState.FAILED
+    assert job.error is not None
+    assert job.error["type"] == "urn:ninforge:problem:word"
+    assert site.work_files() == []
+    assert site.artifacts() == {}
+
+
+def test_a_fault_of_the_program_fails_the_job_and_is_logged(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(conversion, "encode_objects", _raise(ZeroDivisionError("at /secret/place")))
+    job = site.advance(site.submit())
+    assert job.state is JobState.FAILED
+    assert job.error == INTERNAL.model_dump(exclude_none=True)
+    assert "ZeroDivisionError: at /secret/place" in caplog.text
+
+
+def test_a_payload_that_changed_after_it_was_encoded_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def encode_and_damage(plan: Plan, path: Path, indices: Sequence[int], **options: Any) -> list[EncodedObject]:
+        encoded = encode_objects(plan, path, indices, **options)
+        with path.open("r+b") as file:
+            file.seek(plan.arrangement.payload_offset + plan.objects[indices[0]].offset)
+            byte = file.read(1)[0]
+            file.seek(-1, 1)
+            file.write(bytes([byte ^ 1]))
+        return encoded
+
+    monkeypatch.setattr(conversion, "encode_objects", encode_and_damage)
+    job = site.advance(site.submit())
+    assert job.state is JobState.FAILED
+    assert job.error is not None
+    assert job.error["type"] == "urn:ninforge:problem:verification"
+    assert site.artifacts() == {}
+    assert site.work_files() == []
+
+
+def test_a_source_that_changes_after_planning_fails_the_job(site: Site) -> None:
+    job_id = site.submit()
+    stopping = site.worker()
+    stopping.stopping.set()
+    assert site.advance(job_id, stopping).state is JobState.CONVERTING
+    write_checkpoint(site.settings.data / "sources" / "small", layers=LAYERS, seed=2)
+    job = site.advance(job_id)
+    assert job.error is not None
+    assert job.error["type"] == "urn:ninforge:problem:source"
+
+
+def test_disk_is_reserved_over_all_jobs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = site.advance(site.submit()).file_bytes
+    assert size is not None
+    monkeypatch.setattr(Storage, "free_bytes", lambda _: 2 * size - 1)
+    monkeypatch.setattr(Storage, "allocated_bytes", lambda *_: 0)
+    first, second = site.submit(), site.submit()
+    stopping = site.worker()
+    stopping.stopping.set()
+    assert site.advance(first, stopping).state is JobState.CONVERTING
+    refused = site.advance(second)
+    assert refused.state is JobState.FAILED
+    assert refused.error is not None
+    assert (refused.error["type"], refused.error["status"]) == ("urn:ninforge:problem:output", 507)
+    assert f"{size} are reserved" in refused.error["detail"]
+    assert site.advance(first).state is JobState.READY, "what is reserved is there for its own job"
+    assert site.advance(site.submit()).state is JobState.READY, "and free again once that has ended"
+
+
+def test_disk_that_a_job_has_been_given_is_not_counted_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = site.advance(site.submit()).file_bytes
+    assert size is not None
+    first, second = site.submit(), site.submit()
+    stopping = site.worker()
+    stopping.stopping.set()
+    site.advance(first, stopping)
+    monkeypatch.setattr(Storage, "free_bytes", lambda _: size + 4096)
+    assert site.advance(second).state is JobState.READY
+
+
+def test_a_worker_that_is_to_stop_hands_its_claim_back(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id, worker = site.submit(), site.worker()
+
+    def stop_then_encode(*arguments: Any, **options: Any) -> list[EncodedObject]:
+        worker.stopping.set()
+        return encode_objects(*arguments, **options)
+
+    monkeypatch.setattr(conversion, "encode_objects", stop_then_encode)
+    job = site.advance(job_id, worker)
+    assert (job.state, job.lost_claims) == (JobState.CONVERTING, 0)
+    assert object_states(site.database, job_id) == [ObjectState.PENDING] * OBJECTS
+    monkeypatch.setattr(conversion, "encode_objects", encode_objects)
+    assert site.advance(job_id).artifact_sha256 == undisturbed
+
+
+def _raise(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("calls_before", [0, 1, 2])
+def test_a_worker_killed_while_encoding_costs_its_batch_only(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch, calls_before: int
+) -> None:
+    job_id = site.submit()
+    calls: list[Sequence[int]] = []
+
+    def encode_until_killed(*arguments: Any, **options: Any) -> list[EncodedObject]:
+        encoded = encode_objects(*arguments, **options)
+        calls.append(arguments[2])
+        if len(calls) > calls_before:
+            raise Killed
+        return encoded
+
+    monkeypatch.setattr(conversion, "encode_objects", encode_until_killed)
+    site.die(job_id)
+    kept = object_states(site.database, job_id).count(ObjectState.ENCODED)
+    assert kept == sum(len(indices) for indices in calls[:calls_before])
+    assert object_states(site.database, job_id).count(ObjectState.PENDING) == OBJECTS - kept
+    monkeypatch.setattr(conversion, "encode_objects", encode_objects)
+    assert site.advance(job_id).artifact_sha256 == undisturbed
+    assert list(site.artifacts()) == [undisturbed]
+
+
+@pytest.mark.parametrize(
+    ("module", "step"),
+    [
+        (conversion, "plan_submission"),
+        (job_records, "reserve_disk"),
+        (conversion, "create_work_file"),
+        (job_records, "record_plan"),
+        (job_records, "record_encoded"),
+        (conversion, "verify_artifact"),
+        (job_records, "record_verified"),
+        (Storage, "publish"),
+        (job_records, "record_ready"),
+    ],
+)
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_worker_killed_at_any_seam_is_followed_by_one_that_finishes(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch, module: Any, step: str, moment: str
+) -> None:
+    """A kill after a record that was written is one after its transaction, since both are simulated inside it: the
+    transaction is rolled back, as a database does with one whose client is gone."""
+    job_id = site.submit()
+    real = getattr(module, step)
+
+    def do_and_die(*arguments: Any, **options: Any) -> Any:
+        if moment == "after":
+            real(*arguments, **options)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, step, do_and_die)
+        site.die(job_id)
+    job = site.advance(job_id)
+    assert (job.state, job.artifact_sha256, job.error) == (JobState.READY, undisturbed, None)
+    assert list(site.artifacts()) == [undisturbed]
+    assert site.work_files() == []
+
+
+def test_what_has_been_verified_is_not_verified_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = site.submit()
+    with monkeypatch.context() as patch:
+        patch.setattr(Storage, "publish", _raise(Killed()))
+        site.die(job_id)
+    assert site.job(job_id).state is JobState.VERIFYING
+    monkeypatch.setattr(conversion, "verify_artifact", _raise(AssertionError("verified again")))
+    assert site.advance(job_id).state is JobState.READY
+
+
+def test_a_late_worker_changes_nothing_that_its_successor_did(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = site.submit()
+    late: list[str] = []
+
+    def be_overtaken(*arguments: Any, **options: Any) -> list[EncodedObject]:
+        encoded = encode_objects(*arguments, **options)
+        if not late:
+            late.append(options["worker"])
+            site.expire_claims()
+            assert site.advance(job_id, site.worker("successor")).state is JobState.READY
+        return encoded
+
+    monkeypatch.setattr(conversion, "encode_objects", be_overtaken)
+    job = site.advance(job_id, site.worker("late"))
+    assert (job.state, job.artifact_sha256, job.lost_claims) == (JobState.READY, undisturbed, 0)
+    with site.database.reading() as session:
+        workers = set(session.scalars(select(ObjectRow.worker).where(ObjectRow.job_id == job_id)))
+    assert workers == {"successor"}
+    assert list(site.artifacts()) == [undisturbed]
+
+
+def test_a_late_planner_removes_nothing_of_its_successor(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = site.submit()
+    late: list[Path] = []
+    stopping = site.worker("successor")
+    stopping.stopping.set()
+
+    def be_overtaken(plan: Plan, path: Path) -> None:
+        if not late:
+            late.append(path)
+            site.expire_claims()
+            assert site.advance(job_id, stopping).state is JobState.CONVERTING
+        create_work_file(plan, path)
+
+    monkeypatch.setattr(conversion, "create_work_file", be_overtaken)
+    assert site.advance(job_id, site.worker("late")).artifact_sha256 == undisturbed
+    assert not late[0].exists()
+
+
+def test_workers_share_one_job(site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = site.submit()
+    both_at_it = threading.Barrier(2, timeout=60)
+    met: set[str] = set()
+
+    def meet_and_encode(*arguments: Any, **options: Any) -> list[EncodedObject]:
+        if options["worker"] not in met:
+            met.add(options["worker"])
+            both_at_it.wait()
+        return encode_objects(*arguments, **options)
+
+    stopping = site.worker()
+    stopping.stopping.set()
+    site.advance(job_id, stopping)
+    monkeypatch.setattr(conversion, "encode_objects", meet_and_encode)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda name: site.advance(job_id, site.worker(name)), ("a", "b")))
+    job = site.job(job_id)
+    assert (job.state, job.artifact_sha256) == (JobState.READY, undisturbed)
+    with site.database.reading() as session:
+        assert set(session.scalars(select(ObjectRow.worker).where(ObjectRow.job_id == job_id))) == {"a", "b"}
+
+
+def test_a_job_whose_workers_keep_dying_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = site.submit()
+    monkeypatch.setattr(conversion, "encode_objects", _raise(Killed()))
+    for _ in range(MAX_LOST_CLAIMS):
+        assert site.job(job_id).state is not JobState.FAILED
+        site.die(job_id)
+    job = site.job(job_id)
+    assert job.state is JobState.FAILED
+    assert job.error is not None
+    assert job.error["type"] == "urn:ninforge:problem:worker-lost"
+    assert site.work_files() == []
+    assert sweep(site.database, site.storage) is None
+
+
+def test_deaths_with_progress_between_them_are_forgiven(
+    site: Site, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = site.submit()
+    patience = replace(site, settings=site.settings.model_copy(update={"batch_bytes": 1}))
+
+    def die_at_every_second_batch() -> Callable[..., list[EncodedObject]]:
+        calls: list[None] = []
+
+        def one_then_die(*arguments: Any, **options: Any) -> list[EncodedObject]:
+            if calls:
+                raise Killed
+            calls.append(None)
+            return encode_objects(*arguments, **options)
+
+        return one_then_die
+
+    for _ in range(OBJECTS - 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(conversion, "encode_objects", die_at_every_second_batch())
+            patience.die(job_id)
+    job = site.advance(job_id)
+    assert (job.state, job.artifact_sha256) == (JobState.READY, undisturbed)
