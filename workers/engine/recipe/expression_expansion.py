@@ -53,8 +53,10 @@ from schemas.recipe.pointer import NodePath
 from schemas.recipe.text import Text
 from schemas.registry import Format
 from workers.engine.recipe.declarations import Resources, Sources
+from workers.engine.recipe.expression_size import least_size, least_sizes
 from workers.engine.recipe.fault_list import unknown
 from workers.engine.recipe.operator_types import CASTS
+from workers.engine.recipe.references import References
 from workers.engine.recipe.resolution import Resolver
 from workers.engine.recipe.scope import Scope
 
@@ -75,23 +77,27 @@ def key(node: OperatorDocument) -> str:
 
 
 class ExpressionExpander:
-    """Expands expressions of one recipe. Every method gives None where a fault, now in the list, stands in the way.
-
-    `cyclic` says that values contain themselves, which is then a fault already.
-    """
+    """Expands expressions of one recipe. Every method gives None where a fault, now in the list, stands in the way."""
 
     def __init__(
-        self, document: RecipeDocument, resolver: Resolver, sources: Sources, resources: Resources, *, cyclic: bool
+        self,
+        document: RecipeDocument,
+        resolver: Resolver,
+        sources: Sources,
+        resources: Resources,
+        references: References,
     ) -> None:
-        self._cyclic = cyclic
         self._values = None if isinstance(document.values, Faulty) else document.values
         self._resolver = resolver
         self._sources = sources
         self._resources = resources
+        self._cyclic = references.cyclic
         self._active: set[str] = set()
+        self._sizes = {} if self._cyclic else least_sizes(self._values or {}, references.values)
 
     def value(self, node: Node, scope: Scope, path: NodePath) -> Expression | None:
-        """The value of an object, where draft_ids, nvfp4 and fp8_row may stand."""
+        """The value of an object or one that must equal it, where draft_ids, nvfp4 and fp8_row may stand."""
+        self._resolver.budget.room_for_nodes(least_size(node, self._sizes), path)
         return self._expand(node, scope, path, 1, top=True)
 
     def operand(self, node: Node, scope: Scope, path: NodePath, level: int = 1) -> Expression | None:
@@ -123,7 +129,7 @@ class ExpressionExpander:
         A loop, so that a long chain of names cannot exhaust Python's stack. The names go into `followed`.
         """
         while isinstance(node, ValueDocument):
-            self._resolver.budget.steps(1, path)
+            self._resolver.budget.steps(len(followed) and 1, path)
             name = self._resolver.name(node.name, scope, (path, "value"))
             inner = self._resolver.inner_scope(node.texts, scope, (path, "with"))
             if name is None or inner is None:

@@ -76,7 +76,7 @@ class ObjectExpander:
         if isinstance(entry.equals, Faulty):
             return None
         place = (path, "equals")
-        others = [self._expressions.operand(other, scope, (place, i)) for i, other in enumerate(entry.equals)]
+        others = [self._expressions.value(other, scope, (place, i)) for i, other in enumerate(entry.equals)]
         known = tuple(other for other in others if other is not None)
         return known if len(known) == len(others) else None
 
