@@ -8,6 +8,7 @@ NinforgeError
 ├── WordError            a source word that the format cannot hold, with object, tensor and coordinate
 ├── ArtifactError        a `.ninfer` file that breaks a rule of its container
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
+├── SettingsError        environment variables that the service does not take; carries all faults
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 └── CancelledError       the work was asked to stop
 """
@@ -90,6 +91,11 @@ class ArtifactError(NinforgeError):
 class VerificationError(NinforgeError):
     slug = "verification"
     title = "The artifact is not what the recipe and sources say"
+
+
+class SettingsError(FaultyDocumentError):
+    slug = "settings"
+    title = "The settings have faults"
 
 
 class OutputError(NinforgeError):
