@@ -23,11 +23,14 @@ DOCUMENT_LEVELS = 100
 """Lists and objects inside each other in the text; an expression of 16 levels needs fewer than 60."""
 
 NUMERAL_CHARACTERS = 1_000
-FORMULA_CHARACTERS = 4_096
+FORMULA_CHARACTERS = 1_000
 TEXT_VARIABLES = 256
 
-EXPANSION_STEPS = 4_000_000
-"""Entries visited, integers and texts evaluated: what a recipe may cost when the other limits do not stop it."""
+EXPANSION_STEPS = 2_000_000
+"""What a recipe may cost in ways that the other limits do not see; a step is a few microseconds."""
+
+ITEMS_A_STEP = 4
+"""Parts of a formula, text, list or scope that are evaluated or copied in one step."""
 
 FAULTS = 1_000
 """Faults that one error lists."""

@@ -114,9 +114,9 @@ def _objects(
 ) -> list[ExpandedObject]:
     """The objects that have no fault, after checking what they and the resources must not share."""
     faults = resolver.faults
-    cyclic = check_references(document, faults)
-    entries = EntryExpander(document, resolver, scope, cyclic=cyclic)
-    objects = ObjectExpander(resolver, ExpressionExpander(document, resolver, sources, resources, cyclic=cyclic))
+    references = check_references(document, faults)
+    entries = EntryExpander(document, resolver, scope, cyclic=references.cyclic)
+    objects = ObjectExpander(resolver, ExpressionExpander(document, resolver, sources, resources, references))
     expanded: dict[str, ExpandedObject | None] = {}
     complete = True
     for placed in entries.placed():

@@ -86,12 +86,16 @@ class Budget:
             self._faults.stop(path, f"the limit of {LOOP_TURNS:,} loop turns is passed")
 
     def node(self, path: NodePath) -> None:
+        self.room_for_nodes(1, path)
         self._nodes += 1
-        if self._nodes > EXPRESSION_NODES:
+
+    def room_for_nodes(self, count: int, path: NodePath) -> None:
+        """At least so many nodes are about to come."""
+        if self._nodes + count > EXPRESSION_NODES:
             self._faults.stop(path, f"the limit of {EXPRESSION_NODES:,} expression nodes is passed")
 
     def steps(self, count: int, path: NodePath | None) -> None:
-        """Work that leaves nothing behind: entries visited, integers and texts evaluated, variables carried along."""
+        """Work that leaves nothing behind: entries visited, conditions tried, long lists, texts and formulas."""
         self._steps += count
         if self._steps > EXPANSION_STEPS:
             self._faults.stop(path, f"the limit of {EXPANSION_STEPS:,} steps of expansion is passed")

@@ -5,7 +5,8 @@ Expansion sees only what is used; this sees all of it, as far as names are writt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from schemas.recipe.document import RecipeDocument
 from schemas.recipe.entries import UseDocument
@@ -17,8 +18,16 @@ from workers.engine.recipe.cycles import SHOWN, cycles
 from workers.engine.recipe.fault_list import FaultList, unknown
 
 
-def check_references(document: RecipeDocument, faults: FaultList) -> bool:
-    """Adds a fault for each value or template that does not exist, and for each cycle. True if there was a cycle."""
+@dataclass(frozen=True, slots=True)
+class References:
+    """The values that each value names, and whether values or templates contain themselves."""
+
+    values: Mapping[str, Sequence[str]]
+    cyclic: bool
+
+
+def check_references(document: RecipeDocument, faults: FaultList) -> References:
+    """Adds a fault for each value or template that does not exist, and for each cycle."""
     values = {} if isinstance(document.values, Faulty) else document.values
     templates = {} if isinstance(document.templates, Faulty) else document.templates
     value_graph: dict[str, list[str]] = {}
@@ -34,7 +43,7 @@ def check_references(document: RecipeDocument, faults: FaultList) -> bool:
             cyclic = True
             around = " -> ".join([*cycle, cycle[0] if len(cycle) < SHOWN else "..."])
             faults.add(((None, section), cycle[0]), f"the {what} {cycle[0]!r} contains itself: {around}")
-    return cyclic
+    return References(value_graph, cyclic)
 
 
 def _named(node: object, path: NodePath, document: RecipeDocument, faults: FaultList) -> tuple[list[str], list[str]]:

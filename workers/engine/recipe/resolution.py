@@ -14,7 +14,7 @@ from schemas.recipe.arithmetic import Formula, evaluate
 from schemas.recipe.document import LetDocument
 from schemas.recipe.entries import EntryDocument
 from schemas.recipe.fields import Faulty, Range, SetLiteral, SetSpelling, describe, variable_fault
-from schemas.recipe.limits import CANONICAL_INTEGER_MAX, INTEGER_MAX, NAME_BYTES, SET_INTEGERS, TEXT_BYTES
+from schemas.recipe.limits import CANONICAL_INTEGER_MAX, INTEGER_MAX, ITEMS_A_STEP, NAME_BYTES, SET_INTEGERS, TEXT_BYTES
 from schemas.recipe.pointer import NodePath
 from schemas.recipe.text import Text, render
 from workers.engine.recipe.fault_list import Budget, FaultList, unknown
@@ -38,7 +38,7 @@ class Resolver:
         if isinstance(node, Faulty):
             return None
         formula = node
-        self.budget.steps(len(formula.code), path)
+        self.budget.steps(len(formula.code) // ITEMS_A_STEP, path)
         return self._attempt(lambda: evaluate(formula, scope.integer), path)
 
     def canonical_integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
@@ -54,7 +54,7 @@ class Resolver:
     ) -> tuple[int, ...] | None:
         if isinstance(node, Faulty):
             return None
-        self.budget.steps(len(node), path)
+        self.budget.steps(len(node) // ITEMS_A_STEP, path)
         self.budget.canonical_bytes(2 * len(node), path)
         if all(isinstance(item, int) and item <= CANONICAL_INTEGER_MAX for item in node):
             return cast(tuple[int, ...], tuple(node))
@@ -68,7 +68,7 @@ class Resolver:
             return None
         if node.is_literal and len(node.parts[0]) <= limit // 4:
             return node.parts[0]
-        self.budget.steps(len(node.parts), path)
+        self.budget.steps(len(node.parts) // ITEMS_A_STEP, path)
         try:
             return render(node, scope.text, limit=limit)
         except UnusableNameError:
@@ -145,7 +145,7 @@ class Resolver:
         return IntegerSet(values, values)
 
     def _list(self, node: list[int | Formula | Faulty], scope: Scope, path: NodePath) -> IntegerSet | None:
-        self.budget.steps(len(node), path)
+        self.budget.steps(len(node) // ITEMS_A_STEP, path)
         values: dict[int, None] = {}
         usable = True
         for index, item in enumerate(node):
@@ -187,7 +187,7 @@ class Resolver:
         if isinstance(texts, Faulty):
             return None
         for name, node in texts.items():
-            self.budget.steps(1 + len(scope.local), path)
+            self.budget.steps(len(scope.local) // ITEMS_A_STEP, path)
             scope = scope.bind({name: self.text(node, scope, (path, name), limit=NAME_BYTES)})
         return scope
 
