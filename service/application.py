@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from service.dependencies import Service
@@ -25,10 +26,11 @@ def create_application(settings: Settings) -> FastAPI:
         summary="Turns model checkpoints into verified .ninfer artifacts",
         docs_url=None,
         redoc_url=None,
-        max_body_size=settings.max_body_bytes,
     )
     application.state.service = Service(settings, database, storage, celery_application(settings))
     install_problem_handlers(application, settings)
+    # Each goes around those before it.
+    application.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)
     application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
     application.add_middleware(ProblemMiddleware)
     for module in (jobs, plans, recipes, registry, health):

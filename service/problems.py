@@ -30,6 +30,7 @@ _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.NOT_FOUND: "not-found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method-not-allowed",
     HTTPStatus.CONFLICT: "wrong-state",
+    HTTPStatus.GONE: "gone",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
     HTTPStatus.UNPROCESSABLE_ENTITY: "request",

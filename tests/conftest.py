@@ -13,6 +13,7 @@ from sqlalchemy import URL, create_engine, delete, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from running_service import RunningService, running_service
 from schemas.tables import JobRow
 from workers.database import Database
 
@@ -88,3 +89,13 @@ def database(request: pytest.FixtureRequest) -> Database:
     """An up-to-date database without rows, once on each of the two servers."""
     database: Database = request.getfixturevalue(f"{request.param}_database")
     return database
+
+
+@pytest.fixture
+def service(tmp_path: Path, sqlite_template: Path) -> Iterator[RunningService]:
+    """A service without jobs, whose sources hold the small checkpoint."""
+    data = tmp_path / "data"
+    data.mkdir()
+    shutil.copyfile(sqlite_template, data / "ninforge.sqlite3")
+    with running_service(data) as service:
+        yield service
