@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from schemas.errors import NinforgeError
 from service.cli import conversion, inspection, recipes, running, verification
-from service.cli.consoles import say_error
+from service.cli.consoles import say_error, unwritable
 from service.cli.interruption import InterruptedBySignal, raise_on_signals
 
 EXIT_FAULT = 1
@@ -61,19 +61,25 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         application()
+    except OSError as error:  # of help that could not be written
+        sys.exit(_refused_output(error))
     except SystemExit as end:
-        sys.exit(end.code if _flushed() else EXIT_FAULT)
+        sys.exit(_flush() or end.code)
 
 
-def _flushed() -> bool:
-    """Whether standard output took everything. If not, the interpreter is kept from trying again as it ends."""
-    if sys.stdout is None:
-        return True
+def _flush() -> int:
+    """Exit code of passing on what standard output still holds."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            say_error(f"standard output: {error.strerror}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
+        return _refused_output(error)
+    return 0
+
+
+def _refused_output(error: OSError) -> int:
+    """Keeps the interpreter from trying once more as it ends, and says what went wrong unless the reader left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        say_error(str(unwritable(error)))
+    return EXIT_FAULT

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
+
+from schemas.errors import OutputError
 
 
 def printable(text: str) -> str:
@@ -24,17 +27,33 @@ def printable(text: str) -> str:
 
 def say(line: str) -> None:
     """One line of the result."""
-    print(printable(line))  # noqa: T201 - what the command was asked for
+    say_text(f"{printable(line)}\n")
 
 
-def say_document(document: object) -> None:
+def document(content: object) -> str:
+    """A JSON document, in ASCII whatever names are in it."""
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def say_document(content: object) -> None:
     """The one JSON document of a command that was asked for JSON."""
-    print(json.dumps(document, indent=1, allow_nan=False))  # noqa: T201 - what the command was asked for
+    say_text(document(content))
 
 
 def say_text(text: str) -> None:
-    """A whole text, unchanged."""
-    print(text, end="")  # noqa: T201 - what the command was asked for
+    """A whole text, unchanged. Raises OutputError where standard output cannot take it, BrokenPipeError where nobody
+    reads it any more."""
+    try:
+        print(text, end="")  # noqa: T201 - what the command was asked for
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unwritable(error) from None
+
+
+def unwritable(error: OSError) -> OutputError:
+    """What to tell of standard output that fails."""
+    return OutputError("standard output", expected="that it can be written", found=str(error.strerror))
 
 
 def say_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> None:
@@ -56,9 +75,10 @@ def message_console() -> Console:
 
 
 def say_error(message: str) -> None:
-    """What went wrong; a message of several lines keeps them."""
+    """What went wrong; a message of several lines keeps them. Where even standard error fails, nobody can be told."""
     lines = "\n".join(map(printable, message.split("\n")))
-    message_console().print(Text(f"error: {lines}", style="bold red"))
+    with suppress(OSError):
+        message_console().print(Text(f"error: {lines}", style="bold red"))
 
 
 def sized(size: int) -> str:

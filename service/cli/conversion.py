@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from schemas.errors import OutputError
 from schemas.report import ConversionReport
-from service.cli.consoles import say, say_document, say_table, sized
+from service.cli.consoles import document, say, say_document, say_table, sized
 from service.cli.options import (
     FramingOption,
     JsonOption,
@@ -153,7 +153,7 @@ def _phases(planned: Plan, verify: Verify) -> list[Phase]:
 
 def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out: Path) -> None:
     try:
-        publish(made.model_dump_json(indent=1).encode() + b"\n")
+        publish(document(made.model_dump(mode="json")).encode())
     except OutputError as error:
         found = f"{error.found}; the artifact itself is complete, as {out}"
         raise OutputError(error.where, expected=error.expected, found=found) from None

@@ -28,7 +28,7 @@ def parse_output(text: str) -> Path:
 
 
 def check_output(out: Path, *, force: bool) -> None:
-    """Raises OutputError where `out` is a folder or a device, lies in no folder, or is taken and not to be replaced."""
+    """Raises OutputError where `out` lies in no folder, or is taken by what is no file or is not to be replaced."""
     try:
         mode = _mode(out)
         folder = out.parent.is_dir()
@@ -36,18 +36,22 @@ def check_output(out: Path, *, force: bool) -> None:
         raise OutputError(str(out), expected="a name that can be given to a file", found=str(error.strerror)) from None
     if not folder:
         raise OutputError(str(out), expected="a folder that exists", found=f"no folder {out.parent}")
-    if mode is not None and stat.S_ISDIR(mode):
+    if mode is None:
+        return
+    if stat.S_ISDIR(mode):
         raise OutputError(str(out), expected="a file name", found="a folder")
-    if mode is not None and not stat.S_ISREG(mode):
+    if stat.S_ISLNK(mode):
+        raise OutputError(str(out), expected="a file itself", found="a symbolic link")
+    if not stat.S_ISREG(mode):
         raise OutputError(str(out), expected="a regular file", found="a device, pipe or socket")
-    if not force and os.path.lexists(out):
+    if not force:
         raise OutputError(str(out), expected=_FREE_NAME, found="an existing file")
 
 
 def _mode(path: Path) -> int | None:
-    """What a path leads to; None where nothing is there."""
+    """What stands at a path; None where nothing does."""
     try:
-        return path.stat().st_mode
+        return path.lstat().st_mode
     except FileNotFoundError:
         return None
 

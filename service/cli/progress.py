@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
 
@@ -69,7 +69,8 @@ class _LineObserver:
         self._next = time.monotonic() + LINE_SECONDS
         if self._shown != self._done:
             self._shown = self._done
-            self._console.print(f"{self._title}: {decimal(self._done)}{self._of}")
+            with suppress(OSError):  # hours of work must not be lost for a line of progress
+                self._console.print(f"{self._title}: {decimal(self._done)}{self._of}")
 
 
 @contextmanager

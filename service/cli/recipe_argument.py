@@ -45,7 +45,7 @@ class FaultyRecipe:
 
     def _line(self, fault: LocatedFault) -> str:
         place = self.where if fault.line is None else f"{self.where}:{fault.line}:{fault.column}"
-        return f"  {place}: {fault.at or '/'}: {fault.message}"
+        return f"  {place}: {fault.at}{': ' if fault.at else ''}{fault.message}"
 
 
 @dataclass(frozen=True, slots=True)

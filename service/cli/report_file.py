@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from schemas.errors import SourceError, VerificationError
 from workers.engine.container.front import Artifact
@@ -12,32 +13,38 @@ from workers.engine.container.front import Artifact
 MAX_REPORT_BYTES = 1 << 30
 
 
-class ReportedObject(BaseModel):
+class Part(BaseModel):
+    """Base of what is read: nothing taken for another type, further members ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class ReportedObject(Part):
     """What a report says of one payload."""
 
     name: str
     payload_blake3: str
 
 
-class ReportedArtifact(BaseModel):
+class ReportedArtifact(Part):
     """What a report says of the file."""
 
     bytes: int
     sha256: str
 
 
-class ReportedVerification(BaseModel):
+class ReportedVerification(Part):
     """How far the conversion was verified: `full`, `sample` or `none`."""
 
     coverage: str
 
 
-class Report(BaseModel):
+class Report(Part):
     """The members of a report that a file can be held to, whatever else it says."""
 
     artifact: ReportedArtifact
     verification: ReportedVerification
-    objects: tuple[ReportedObject, ...]
+    objects: list[ReportedObject]
 
 
 def read_report(path: Path) -> Report:
@@ -50,11 +57,15 @@ def read_report(path: Path) -> Report:
     if len(content) > MAX_REPORT_BYTES:
         raise SourceError(f"report {path}", expected=f"at most {MAX_REPORT_BYTES} bytes", found="more")
     try:
-        return Report.model_validate_json(content, strict=True)
+        return Report.model_validate(json.loads(content))
+    except RecursionError:
+        raise SourceError(f"report {path}", expected="a report", found="too many levels of nesting") from None
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         at = "".join(f"/{part}" for part in first["loc"])
         raise SourceError(f"report {path}, member {at or '/'}", expected="a report", found=first["msg"]) from None
+    except ValueError as error:
+        raise SourceError(f"report {path}", expected="a JSON document", found=str(error)) from None
 
 
 def hold_to_report(artifact: Artifact, sha256: str, payloads: tuple[str, ...], report: Report) -> None:

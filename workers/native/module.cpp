@@ -1,4 +1,4 @@
-// workers._native: checks arguments at the border, then runs one kernel without the GIL. Signatures: workers/_native.pyi.
+// workers._native: checks arguments at the border, then runs one kernel without the GIL (workers/_native.pyi).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>

@@ -5,7 +5,7 @@
 namespace ninforge::encode {
 namespace {
 
-// The first place for which `bad` is 1, or `count`: a vector loop over each block, then a look into the one that has it.
+// The first place for which `bad` is 1, or `count`: a vector loop over each block, then a look into one that has any.
 template <class Bad>
 std::size_t find(std::size_t count, Bad bad) {
     constexpr std::size_t kBlock = 4096;

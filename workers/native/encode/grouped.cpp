@@ -54,8 +54,9 @@ std::optional<Fault> encode_rows(const u8* source, std::size_t rows, std::size_t
     const RowSplit split = RowSplit::of(kBits, k);
     for (std::size_t row = 0; row < rows; ++row) {
         const auto fault = encode_row<Source, kBits>(
-            reinterpret_cast<const typename Source::Word*>(source) + row * k, row, k, planes.codes + row * split.code_row(),
-            planes.high + row * split.high_row(), reinterpret_cast<Word16*>(planes.scales + row * split.scale_row()));
+            reinterpret_cast<const typename Source::Word*>(source) + row * k, row, k,
+            planes.codes + row * split.code_row(), planes.high + row * split.high_row(),
+            reinterpret_cast<Word16*>(planes.scales + row * split.scale_row()));
         if (fault) return fault;
     }
     return std::nullopt;

@@ -1,4 +1,4 @@
-// The verifier's derivation of FP8_E4M3FN_ROW_BF16S (numeric-formats.md 3.4, FP8_ROW_MAXABS_RECIP_RNE_V1 in targets.md).
+// The verifier's derivation of FP8_E4M3FN_ROW_BF16S (numeric-formats.md 3.4) by the profile of targets.md.
 #pragma once
 
 #include <cstddef>

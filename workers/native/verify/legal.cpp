@@ -1,6 +1,7 @@
 #include "legal.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "../row_split.h"
 #include "e4m3fn.h"
@@ -44,8 +45,10 @@ std::optional<Fault> check_group(const StoredGroup& group) {
     constexpr std::size_t kGroup = GroupedFormat<kBits>::kGroup;
     if (group.lanes == 0 && group.scale != 0)
         return Fault{FaultKind::kNonzeroPadding, group.row, group.column, group.scale};
-    if (const auto wrong = wrong_scale<F16Words>(group.scale)) return Fault{*wrong, group.row, group.column, group.scale};
-    if (kBits != 8 && group.scale != 0 && group.lanes == kGroup) return std::nullopt;   // every code is legal
+    if (const auto wrong = wrong_scale<F16Words>(group.scale))
+        return Fault{*wrong, group.row, group.column, group.scale};
+    const bool all_legal = kBits != 8 || std::memchr(group.base, 0x80, kGroup) == nullptr;
+    if (all_legal && group.scale != 0 && group.lanes == kGroup) return std::nullopt;
     std::uint8_t words[kGroup];
     unpack_codes<kBits>(group.base, group.high, words);
     for (std::size_t lane = 0; lane < kGroup; ++lane) {

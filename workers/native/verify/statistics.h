@@ -2,6 +2,7 @@
 // partial sum i mod 8, and the partial sums are added pairwise.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -15,40 +16,45 @@ public:
 
     // Adds `count` elements, a multiple of kPartials: what the row decodes to and what the source says.
     void add(const double* decoded, const double* source, std::size_t count) {
-        Partials error_sum = error_, signal_sum = signal_, largest = largest_;
-        for (std::size_t i = 0; i < count; i += kPartials) {
-            Partials signal, error;
-            std::memcpy(&signal, source + i, sizeof(signal));
-            std::memcpy(&error, decoded + i, sizeof(error));
-            error -= signal;
-            error_sum += error * error;
-            signal_sum += signal * signal;
-            const Partials absolute = error < 0.0 ? -error : error;
-            largest = absolute > largest ? absolute : largest;
+        for (std::size_t j = 0; j < kPartials; j += 2) {
+            Pair error_sum = error_[j / 2], signal_sum = signal_[j / 2], largest = largest_[j / 2];
+            for (std::size_t i = j; i < count; i += kPartials) {
+                Pair signal, error;
+                std::memcpy(&signal, source + i, sizeof(signal));
+                std::memcpy(&error, decoded + i, sizeof(error));
+                error -= signal;
+                error_sum += error * error;
+                signal_sum += signal * signal;
+                const Pair absolute = error < 0.0 ? -error : error;
+                largest = absolute > largest ? absolute : largest;
+            }
+            error_[j / 2] = error_sum;
+            signal_[j / 2] = signal_sum;
+            largest_[j / 2] = largest;
         }
-        error_ = error_sum;
-        signal_ = signal_sum;
-        largest_ = largest;
     }
 
     // Ends the row: its sums go to the derivation.
     void close(Derivation& derivation) {
-        for (std::size_t j = 0; j < kPartials; ++j)
-            if (largest_[j] > derivation.max_abs) derivation.max_abs = largest_[j];
+        for (const Pair largest : largest_)
+            derivation.max_abs = std::max({derivation.max_abs, largest[0], largest[1]});
         derivation.row_error.push_back(total(error_));
         derivation.row_signal.push_back(total(signal_));
         *this = RowStatistics{};
     }
 
 private:
-    // As many binary64 numbers side by side; an operator works on each.
-    using Partials = double __attribute__((vector_size(kPartials * sizeof(double))));
+    // Two binary64 numbers side by side; an operator works on each.
+    using Pair = double __attribute__((vector_size(2 * sizeof(double))));
 
-    static double total(const Partials& s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+    static double total(const Pair* s) {
+        const Pair sums = (s[0] + s[2]) + (s[1] + s[3]);
+        return sums[0] + sums[1];
+    }
 
-    Partials error_{};
-    Partials signal_{};
-    Partials largest_{};
+    Pair error_[kPartials / 2] = {};
+    Pair signal_[kPartials / 2] = {};
+    Pair largest_[kPartials / 2] = {};
 };
 
 }  // namespace ninforge::verify
