@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, PlainValidator
@@ -50,8 +52,19 @@ def read_optional_plain(value: object) -> str | Faulty | None:
     return None if value is None else read_plain(value)
 
 
-def read_config(value: object) -> dict[str, object] | Faulty:
-    return value if isinstance(value, dict) else faulty(f"expected members of config.json, found {describe(value)}")
+@dataclass(frozen=True, slots=True)
+class ConfigMembers:
+    """Members of config.json as written. They may be anything, so variables in them are only looked at in expansion."""
+
+    members: Mapping[str, object]
+
+
+def read_config(value: object) -> ConfigMembers | Faulty:
+    return (
+        ConfigMembers(value)
+        if isinstance(value, dict)
+        else faulty(f"expected members of config.json, found {describe(value)}")
+    )
 
 
 def read_patterns(value: object) -> list[Text | Faulty] | Faulty:
@@ -66,7 +79,7 @@ class CheckpointDocument(Closed):
     kind: TextMember
     origin: OptionalText = None
     quantization: OptionalText = None
-    config: Annotated[dict[str, object] | Faulty | None, PlainValidator(read_config)] = None
+    config: Annotated[ConfigMembers | Faulty | None, PlainValidator(read_config)] = None
     unused: Annotated[list[Text | Faulty] | Faulty, PlainValidator(read_patterns)] = Field(default_factory=list)
 
 

@@ -221,7 +221,7 @@ Conditions = Annotated[dict[str, SetSpelling] | Faulty, PlainValidator(read_cond
 
 
 def walk(node: object, path: NodePath | None = None) -> Iterator[tuple[NodePath | None, object]]:
-    """Every node of a document that was read, each with its path, parents first."""
+    """Every node of a document that was read, integers apart, each with its path, parents first."""
     yield path, node
     if isinstance(node, BaseModel):
         for name, field in type(node).model_fields.items():
@@ -231,4 +231,5 @@ def walk(node: object, path: NodePath | None = None) -> Iterator[tuple[NodePath 
             yield from walk(item, (path, name))
     elif isinstance(node, list):
         for index, item in enumerate(node):
-            yield from walk(item, (path, index))
+            if not isinstance(item, int):
+                yield from walk(item, (path, index))

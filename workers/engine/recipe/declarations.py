@@ -122,7 +122,7 @@ def _sha256(node: Text | Faulty | None, resolver: Resolver, scope: Scope, path: 
 def _config(node: CheckpointDocument, resolver: Resolver, scope: Scope, path: NodePath) -> Mapping[str, object] | None:
     if node.config is None or isinstance(node.config, Faulty):
         return None
-    return {name: _config_value(value, resolver, scope, (path, name)) for name, value in node.config.items()}
+    return {name: _config_value(value, resolver, scope, (path, name)) for name, value in node.config.members.items()}
 
 
 def _config_value(value: object, resolver: Resolver, scope: Scope, path: NodePath) -> object:

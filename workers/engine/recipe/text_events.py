@@ -101,7 +101,10 @@ class _Open:
 
 
 def build(events: Iterable[Event], source: RecipeText) -> object:
-    """The data that events spell. Raises RecipeError for a member named twice and for nesting past 100 levels."""
+    """The data that events spell.
+
+    Raises RecipeError for a member named twice, for nesting past 100 levels, and where there are no events.
+    """
     root: list[object] = []
     stack = [_Open(root, None)]
     for kind, value, index in events:
@@ -118,6 +121,8 @@ def build(events: Iterable[Event], source: RecipeText) -> object:
             container: dict[str, object] | list[object] = {} if kind is Kind.OBJECT else []
             path = innermost.take(container)
             stack.append(_Open(container, path if len(stack) > 1 else None))
+    if not root:
+        raise source.error(0, "no document: the text is empty")
     return root[0]
 
 
