@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from schemas.errors import NinforgeError
 from service.cli import conversion, inspection, recipes, running, verification
-from service.cli.consoles import say_error, unwritable
+from service.cli.consoles import tell_error, unwritable
 from service.cli.interruption import InterruptedBySignal, raise_on_signals
 
 EXIT_FAULT = 1
@@ -29,13 +29,13 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except NinforgeError as error:
-            say_error(str(error))
+            tell_error(str(error))
         except BrokenPipeError:
             raise  # whoever read the output wants no more of it, and no message either
         except OSError as error:
-            say_error(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+            tell_error(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
         except InterruptedBySignal as interruption:
-            say_error("interrupted")
+            tell_error("interrupted")
             raise typer.Exit(interruption.exit_code) from None
         raise typer.Exit(EXIT_FAULT)
 
@@ -81,5 +81,5 @@ def _refused_output(error: OSError) -> int:
     """Keeps the interpreter from trying once more as it ends, and says what went wrong unless the reader left."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
-        say_error(str(unwritable(error)))
+        tell_error(str(unwritable(error)))
     return EXIT_FAULT

@@ -7,13 +7,12 @@ print, which are escaped. Nothing is wrapped, shortened or coloured on the way i
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.filesize import decimal
-from rich.text import Text
 
 from schemas.errors import OutputError
 
@@ -69,18 +68,23 @@ def say_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> No
         say("  ".join(padded).rstrip())
 
 
-def message_console() -> Console:
-    """Standard error, taking texts as they are."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def say_error(message: str) -> None:
-    """What went wrong; a message of several lines keeps them. Where even standard error fails, nobody can be told."""
-    lines = "\n".join(map(printable, message.split("\n")))
+def tell(line: str) -> None:
+    """One line of progress or advice on standard error. Where that fails, work goes on untold."""
     with suppress(OSError):
-        message_console().print(Text(f"error: {lines}", style="bold red"))
+        if sys.stderr is not None:  # the caller may have closed it
+            print(line, file=sys.stderr)  # noqa: T201
+
+
+def tell_error(message: str) -> None:
+    """What went wrong; a message of several lines keeps them."""
+    tell("error: " + "\n".join(map(printable, message.split("\n"))))
 
 
 def sized(size: int) -> str:
     """A size exactly and for people: `23398656 bytes (23.4 MB)`."""
     return f"{size} bytes ({decimal(size)})" if size >= 1000 else f"{size} bytes"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 object`, `3 objects`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

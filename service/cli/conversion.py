@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from schemas.errors import OutputError
 from schemas.report import ConversionReport
-from service.cli.consoles import document, say, say_document, say_table, sized
+from service.cli.consoles import counted, document, say, say_document, say_table, sized
 from service.cli.options import (
     FramingOption,
     JsonOption,
@@ -162,7 +162,7 @@ def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out:
 def _show_plan(planned: Plan) -> None:
     say(
         f"{planned.recipe.model_id} / {planned.recipe.weights_id}, framing {planned.framing:d}: "
-        f"{len(planned.objects)} objects, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight"
+        f"{counted(len(planned.objects), 'object')}, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight"
     )
     say(minimum_reader(planned.framing))
     _show_formats(planned)

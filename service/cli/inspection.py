@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from service.cli.consoles import say, say_document, say_table, sized
+from service.cli.consoles import counted, say, say_document, say_table, sized
 from service.cli.options import JsonOption
 from service.cli.readers import minimum_reader
 from workers.engine.container.directory import StoredObject, TensorObject
@@ -68,7 +68,8 @@ def _show(artifact: Artifact, strays: list[str]) -> None:
     identity = artifact.identity
     weights = "" if identity.weights_id is None else f" / {identity.weights_id}"
     say(f"{identity.model_id}{weights}, framing {artifact.framing:d}")
-    say(f"{len(artifact.objects)} objects, {sized(artifact.file_bytes)}, payload at byte {artifact.payload_offset}")
+    objects = counted(len(artifact.objects), "object")
+    say(f"{objects}, {sized(artifact.file_bytes)}, payload at byte {artifact.payload_offset}")
     say(minimum_reader(artifact.framing))
     say_table(("object", "shape", "format", "offset", "bytes", "size"), [_row(stored) for stored in artifact.objects])
     for stray in strays:

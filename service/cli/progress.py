@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from service.cli.consoles import message_console
+from service.cli.consoles import tell
 from workers.engine.steps import Observer
 
 LINE_SECONDS = 5.0
@@ -43,8 +44,7 @@ class _BarObserver:
 
 
 class _LineObserver:
-    def __init__(self, console: Console, phase: Phase) -> None:
-        self._console = console
+    def __init__(self, phase: Phase) -> None:
         self._title = phase.title
         self._total = phase.total
         self._of = "" if phase.total is None else f" of {decimal(phase.total)}"
@@ -69,22 +69,20 @@ class _LineObserver:
         self._next = time.monotonic() + LINE_SECONDS
         if self._shown != self._done:
             self._shown = self._done
-            with suppress(OSError):  # hours of work must not be lost for a line of progress
-                self._console.print(f"{self._title}: {decimal(self._done)}{self._of}")
+            tell(f"{self._title}: {decimal(self._done)}{self._of}")
 
 
 @contextmanager
 def watched(*phases: Phase) -> Iterator[tuple[Observer, ...]]:
     """An observer for each phase in turn, shown while the block runs."""
-    console = message_console()
-    if not console.is_terminal:
-        lines = tuple(_LineObserver(console, phase) for phase in phases)
+    if sys.stderr is None or not sys.stderr.isatty():
+        lines = tuple(_LineObserver(phase) for phase in phases)
         yield lines
         for line in lines:
             line.finish()
         return
     columns = (TextColumn("{task.description:>12}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
         bars = tuple(_BarObserver(progress, phase) for phase in phases)
         yield bars
         for bar in bars:

@@ -13,7 +13,7 @@ import typer
 
 from schemas.errors import Fault, RecipeError, RegistryError
 from schemas.recipe.expanded import ExpandedRecipe
-from service.cli.consoles import say_error
+from service.cli.consoles import counted, tell_error
 from workers.engine.recipe.document_text import read_text_document
 from workers.engine.recipe.load import load_recipe, read_recipe_text
 from workers.engine.recipe.registered import registered_ids, registered_text
@@ -40,8 +40,9 @@ class FaultyRecipe:
     faults: tuple[LocatedFault, ...]
 
     def __str__(self) -> str:
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
-        return "\n".join([f"{self.where}: {count}", *(self._line(fault) for fault in self.faults)])
+        return "\n".join(
+            [f"{self.where}: {counted(len(self.faults), 'fault')}", *(self._line(fault) for fault in self.faults)]
+        )
 
     def _line(self, fault: LocatedFault) -> str:
         place = self.where if fault.line is None else f"{self.where}:{fault.line}:{fault.column}"
@@ -88,7 +89,7 @@ def _by_its_own_place(fault: Fault) -> LocatedFault:
 
 def refuse(faulty: FaultyRecipe) -> NoReturn:
     """Lists every fault on standard error and exits with 1."""
-    say_error(str(faulty))
+    tell_error(str(faulty))
     raise typer.Exit(1)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.consoles import say, say_document, say_table, say_text
+from service.cli.consoles import counted, say, say_document, say_table, say_text
 from service.cli.options import JsonOption
 from service.cli.recipe_argument import FaultyRecipe, LocatedFault, check_file, refuse
 from workers.engine.recipe.document_text import read_text_document
@@ -63,8 +63,8 @@ def check(
     if as_json:
         say_document({"id": checked.id, "revision": checked.revision, "sha256": checked.sha256, "faults": []})
         return
-    objects = len(checked.objects) + len(checked.resources)
-    say(f"{file}: no faults; {checked.id} revision {checked.revision}, {objects} objects, SHA-256 {checked.sha256}")
+    objects = counted(len(checked.objects) + len(checked.resources), "object")
+    say(f"{file}: no faults; {checked.id} revision {checked.revision}, {objects}, SHA-256 {checked.sha256}")
 
 
 def _say_faults(faults: tuple[LocatedFault, ...]) -> None:

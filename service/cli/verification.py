@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.consoles import say, say_document, sized
+from service.cli.consoles import counted, say, say_document, sized
 from service.cli.inspection import FileArgument
 from service.cli.options import (
     JsonOption,
@@ -82,9 +82,8 @@ def verify(
     not_shown = [NOT_SHOWN] if recipe is None else []
     if reported is not None:
         hold_to_report(artifact, held.sha256, held.payload_blake3, reported)
-        shown.append(
-            f"size and SHA-256 of the file and BLAKE3 of {len(reported.objects)} payloads are those of the report"
-        )
+        payloads = counted(len(reported.objects), "payload")
+        shown.append(f"size and SHA-256 of the file and BLAKE3 of {payloads} are those of the report")
         if reported.verification.coverage == "none":
             not_shown.append("anything by the conversion itself, which its report calls not verified")
     if as_json:
