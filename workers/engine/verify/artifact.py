@@ -29,7 +29,8 @@ from workers.engine.verify.evaluation import evaluate, width
 from workers.engine.verify.front import expected_front
 from workers.engine.verify.leaves import PlannedLeaves
 from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
-from workers.engine.verify.tensor_checks import Check, Subject, TileStatistics, rows_and_columns, tensor_checks
+from workers.engine.verify.subject import Check, Subject, TileStatistics, rows_and_columns
+from workers.engine.verify.tensor_checks import tensor_checks
 from workers.engine.verify.whole_file import WholeFile, check_plane_gaps, digest_file
 
 BLOCK_BYTES = 4 << 20

@@ -73,14 +73,14 @@ def _widened_f16(half: Words) -> Words:
     below = (fraction << (np.uint32(23) - top)) & np.uint32(0x7FFFFF)
     subnormal = np.where(fraction == 0, np.uint32(0), ((top + np.uint32(103)) << np.uint32(23)) | below)
     magnitude = np.where(exponent == 0, subnormal, np.where(exponent == 31, special, normal))
-    widened_words: Words = sign | magnitude
-    return widened_words
+    return sign | magnitude
 
 
 def _nearest_bf16(wide: Words) -> Words:
     """The upper halves, one up where the lower half is above the middle, or in the middle of an odd one."""
     upper, lower = wide >> np.uint32(16), wide & np.uint32(0xFFFF)
-    return upper + ((lower > 0x8000) | ((lower == 0x8000) & ((upper & np.uint32(1)) == 1))).astype(np.uint32)
+    above: npt.NDArray[np.bool_] = (lower > 0x8000) | ((lower == 0x8000) & ((upper & np.uint32(1)) == 1))
+    return upper + above.astype(np.uint32)
 
 
 def _integers(words: Bytes, dtype: SourceDtype) -> npt.NDArray[np.int64]:

@@ -1,0 +1,121 @@
+"""Checks of copied quantized words: row FP8 and NVFP4, each plane against its own value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from schemas.errors import VerificationError
+from schemas.recipe.expanded import DivisorConvention, Fp8Row, Nvfp4
+from schemas.registry import BlockScaledGeometry
+from schemas.storage_layouts import SCALE_TILE_ROWS
+from workers import _native
+from workers.engine.recipe.inference import Typed
+from workers.engine.scratch import Scratch
+from workers.engine.tiles import Tile
+from workers.engine.verify.evaluation import derived_divisor, evaluate
+from workers.engine.verify.selection import RowRange
+from workers.engine.verify.subject import (
+    Check,
+    Checked,
+    Subject,
+    expected_words,
+    refuse_fault,
+    refuse_mismatch,
+    stored_bytes,
+)
+
+
+def whole_scale_tiles(ranges: tuple[RowRange, ...]) -> tuple[RowRange, ...]:
+    """The ranges, widened to the tiles of rows whose scales lie together, where they touch joined."""
+    step = SCALE_TILE_ROWS
+    found: list[RowRange] = []
+    for span in ranges:
+        start, stop = span.start // step * step, -(-span.stop // step) * step
+        if found and start <= found[-1].stop:
+            found[-1] = RowRange(found[-1].start, max(found[-1].stop, stop))
+        else:
+            found.append(RowRange(start, stop))
+    return tuple(found)
+
+
+def row_copied_check(subject: Subject, tile: Tile) -> Check:
+    if not isinstance(subject.value.op, Fp8Row):
+        raise TypeError("row FP8 words are copied from an fp8_row value")
+    codes_plane, scales_plane = subject.planes
+    codes_value, scales_value = subject.value.of
+    column = Tile(tile.row, tile.row_stop, 0, 1, 1)
+
+    def check(scratch: Scratch) -> Checked:
+        codes = stored_bytes(subject, scratch, codes_plane, tile, tile.column, tile.width)
+        scales = stored_bytes(subject, scratch, scales_plane, tile, 0, scales_plane.row_bytes)
+        expected = expected_words(subject, codes_value, tile)
+        refuse_mismatch(subject, _native.compare_words(expected, codes, 1, tile.width), codes_value, tile)
+        expected = expected_words(subject, scales_value, column)
+        refuse_mismatch(subject, _native.compare_words(expected, scales, 2, 1), scales_value, column)
+        refuse_fault(subject, _native.legal_fp8_row(tile.width, codes, scales), codes_value, tile)
+        return Checked(codes.size + scales.size)
+
+    return check
+
+
+def block_scaled_check(subject: Subject, geometry: BlockScaledGeometry, tile: Tile) -> Check:
+    codes_plane, scales_plane, _ = subject.planes
+    codes_value, scales_value = subject.value.of[:2]
+    half = Tile(tile.row, tile.row_stop, tile.column // 2, tile.column_stop // 2, tile.columns // 2)
+    group = geometry.group
+    groups = Tile(tile.row, tile.row_stop, tile.column // group, tile.column_stop // group, tile.columns // group)
+
+    def check(scratch: Scratch) -> Checked:
+        codes = stored_bytes(subject, scratch, codes_plane, half, half.column, half.width)
+        refuse_mismatch(
+            subject,
+            _native.compare_words(expected_words(subject, codes_value, half), codes, 1, half.width),
+            codes_value,
+            half,
+        )
+        scales = scratch.take("stored tiles", groups.rows * groups.width)
+        subject.read(scales_plane.offset + tile.row * groups.columns + SCALE_TILE_ROWS * groups.column, scales)
+        natural = expected_words(subject, scales_value, groups)
+        mismatch = _native.compare_swizzled(natural, tile.width, scales)
+        refuse_mismatch(subject, mismatch, scales_value, groups, group)
+        refuse_fault(
+            subject, _native.legal_nvfp4_scales(natural, tile.width, swizzled=False), scales_value, groups, group
+        )
+        return Checked(codes.size + scales.size)
+
+    return check
+
+
+def divisor_check(subject: Subject) -> Check:
+    plane = subject.planes[-1]
+
+    def check(_scratch: Scratch) -> Checked:
+        stored = np.empty(plane.bytes, np.uint8)
+        subject.read(plane.offset, stored)
+        found = int.from_bytes(bytes(stored), "little")
+        for value in (subject.value, *subject.equals):
+            for where, expected in _divisors(subject, value):
+                if expected != found:
+                    raise VerificationError(
+                        f"{where}, plane {plane.name}", expected=f"0x{expected:08x}", found=f"0x{found:08x}"
+                    )
+        if not 0 < found < 0x7F800000:
+            raise VerificationError(subject.where, expected="a finite divisor above zero", found=f"0x{found:08x}")
+        return Checked(plane.bytes)
+
+    return check
+
+
+def _divisors(subject: Subject, value: Typed) -> Iterator[tuple[str, int]]:
+    """Each divisor word that an NVFP4 value names, and where it comes from."""
+    op = value.op
+    if not isinstance(op, Nvfp4):
+        raise TypeError("NVFP4 words are copied from an nvfp4 value")
+    for node in value.of[2:]:
+        where = subject.source_of(node, 0)
+        word = bytes(evaluate(subject.spec.name, node, 0, 1, subject.leaves))
+        if op.convention is DivisorConvention.MULTIPLIERS:
+            word = bytes(derived_divisor(word, op.reciprocal, where))
+        yield where, int.from_bytes(word, "little")
