@@ -65,4 +65,4 @@ def test_the_limit_is_in_bytes(written: str, fits: bool) -> None:
 @given(text=st.text(st.characters(codec="utf-8"), max_size=40))
 def test_doubled_braces_give_any_text(text: str) -> None:
     written = text.replace("{", "{{").replace("}", "}}")
-    assert render(parse_text(written), {}.__getitem__, limit=1000) == text
+    assert render(parse_text(written), dict[str, str]().__getitem__, limit=1000) == text

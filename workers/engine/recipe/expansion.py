@@ -127,8 +127,9 @@ def _objects(
         elif name in expanded or name in resources.declared:
             owner = "another object" if name in expanded else "a resource"
             faults.add((placed.path, "name"), f"the name {name!r} is that of {owner} already")
+        spec = objects.expand(placed, name or "?")
         if name is not None:
-            expanded[name] = objects.expand(placed, name)
+            expanded[name] = spec
     if not expanded and not resources.declared and complete and entries.complete and resources.complete:
         faults.add((None, "objects"), "a recipe makes at least one object")
     check_gathers(expanded, faults, complete=complete and entries.complete)

@@ -184,7 +184,7 @@ class ExpressionExpander:
         checkpoints = self._sources.checkpoints
         if len(checkpoints) == 1 and self._sources.usable:
             return checkpoints[0]
-        if self._sources.usable:
+        if self._sources.usable and self._sources.declared:
             found = f"it has {', '.join(checkpoints)}" if checkpoints else "it has none"
             message = f"'source' may be left out only where the recipe has one checkpoint; {found}"
             self._resolver.faults.add(path, message)
