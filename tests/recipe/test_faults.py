@@ -80,7 +80,7 @@ CASES = [
     Case("NUL", recipe(title="a\0b"), "/title", "a text holds the character NUL"),
     Case("surrogate", recipe(title="\ud800"), "/title", "a text holds half of a surrogate pair"),
     Case("no JSON value", recipe(title={1, 2}), "/title", "a set is no JSON value"),
-    Case("member name", {**MINIMAL, 5: 6}, "", "a member name is a text, found 5"),
+    Case("member name", dict([*MINIMAL.items(), (5, 6)]), "", "a member name is a text, found 5"),
     Case("number of no use", recipe(revision=float("nan")), "/revision", "nan is no number that a recipe can hold"),
     Case("integer too long", recipe(revision=10**1000), "/revision", "an integer of more than 1000 digits"),
     # sources and evidence
