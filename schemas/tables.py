@@ -87,7 +87,7 @@ class JobRow(Base):
     recipe_id: Mapped[str] = mapped_column(Text)
     recipe_revision: Mapped[int] = mapped_column(BIG_INTEGER)
     recipe_sha256: Mapped[str] = mapped_column(HEX_DIGEST)
-    recipe_document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    recipe_document: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
     """The recipe as submitted, so that a later edition of a registered one does not reach into a running job."""
     let: Mapped[dict[str, Any]] = mapped_column(JSON)
     sources: Mapped[dict[str, str]] = mapped_column(JSON)

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from schemas.problems import MEDIA_TYPE, Problem
 from service.dependencies import Service
 from service.problems import ProblemMiddleware, install_problem_handlers
 from service.routes import health, jobs, plans, recipes, registry
@@ -26,6 +27,7 @@ def create_application(settings: Settings) -> FastAPI:
         summary="Turns model checkpoints into verified .ninfer artifacts",
         docs_url=None,
         redoc_url=None,
+        responses={"default": {"model": Problem, "description": f"Problem details, as {MEDIA_TYPE}"}},
     )
     application.state.service = Service(settings, database, storage, celery_application(settings))
     install_problem_handlers(application, settings)

@@ -27,7 +27,7 @@ _PATIENCE_SECONDS = 25.0
 
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 30.0
-_SOUND_SECONDS = 60.0
+_SOUND_SECONDS = 10.0
 """A worker that has lived this long was sound: should it end, the next starts after the shortest delay again."""
 
 
@@ -71,11 +71,12 @@ class WorkerChild:
         delay = _FIRST_DELAY
         while (process := self._start()) is not None:
             started = time.monotonic()
-            status = process.wait()
+            with suppress(BrokenPipeError), process:  # closes its pipe
+                process.wait()
             if self._ending.is_set():
                 return
             delay = _FIRST_DELAY if time.monotonic() - started > _SOUND_SECONDS else delay
-            logger.error("the worker ended with status %d; another one starts in %.1f seconds", status, delay)
+            logger.error("the worker ended with %d; another one starts in %.1f seconds", process.returncode, delay)
             self._ending.wait(delay)
             delay = min(2 * delay, _LONGEST_DELAY)
 
@@ -85,7 +86,9 @@ class WorkerChild:
             if self._ending.is_set():
                 return None
             command = [sys.executable, "-P", "-m", "workers.child"]
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)  # noqa: S603 - no shell, own module
+            process = subprocess.Popen(  # noqa: S603 - no shell, and a module of our own
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+            )
             if process.stdin is not None:
                 with suppress(BrokenPipeError):  # it ended at once: its status says so
                     process.stdin.write(f"{self._settings.model_dump_json()}\n")

@@ -41,7 +41,7 @@ def write_checkpoint(folder: Path, *, layers: int = 8, rows: int = 96, columns: 
 
 
 def recipe_document(*, layers: int = 8, rows: int = 96, columns: int = 256) -> dict[str, Any]:
-    """A recipe for that checkpoint: every layer an object, in four formats by turns."""
+    """A recipe for the first layers of that checkpoint: each an object, in four formats by turns."""
     objects = []
     for layer in range(layers):
         format, encode = _FORMATS[layer % len(_FORMATS)]
@@ -60,7 +60,7 @@ def recipe_document(*, layers: int = 8, rows: int = 96, columns: int = 256) -> d
         "revision": 3,
         "model_id": "small",
         "weights_id": "mixed",
-        "sources": {"base": {"kind": "checkpoint"}},
+        "sources": {"base": {"kind": "checkpoint", "unused": ["layer.*"]}},
         "evidence": EVIDENCE,
         "resources": [{"name": "frontend/tokenizer.json", "source": "base", "file": "tokenizer.json"}],
         "objects": objects,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from schemas.errors import CancelledError, NinforgeError, SourceError, VerificationError
@@ -128,30 +129,36 @@ class Conversion:
             threads=self._context.settings.threads,
             observer=heartbeat,
         )
-        for verified in verification.objects:
-            self._check_digest(verified)
+        self._check_digests(verification.objects)
         record = VerificationRecord(coverage=coverage, seed=verification.seed)
         head = report_head(plan, sha256=verification.sha256, verification=record)
         with self._context.database.writing() as session:
             job_records.record_verified(session, claim, verification.objects, head)
         return verification.sha256
 
-    def _check_digest(self, verified: VerifiedObject) -> None:
+    def _check_digests(self, verified: Sequence[VerifiedObject]) -> None:
         """Raises VerificationError if a payload is not the one that its encoder recorded."""
         with self._context.database.reading() as session:
-            written = session.get_one(ObjectRow, (self._job_id, verified.index))
-        if verified.payload_blake3 != written.payload_blake3:
-            raise VerificationError(
-                f"object {written.name}",
-                expected=f"a payload with the BLAKE3 that was recorded when it was encoded, {written.payload_blake3}",
-                found=verified.payload_blake3,
-            )
+            recorded = session.execute(
+                select(ObjectRow.name, ObjectRow.payload_blake3)
+                .where(ObjectRow.job_id == self._job_id)
+                .order_by(ObjectRow.index)
+            ).all()
+        for (name, digest), found in zip(recorded, verified, strict=True):
+            if found.payload_blake3 != digest:
+                raise VerificationError(
+                    f"object {name}",
+                    expected=f"a payload with the BLAKE3 that was recorded when it was encoded, {digest}",
+                    found=found.payload_blake3,
+                )
 
     def _planned(self) -> Plan:
         """The plan of the job. Raises SourceError if its sources are no longer what it was first planned with."""
         if self._plan is None:
-            job = self._job()
-            plan = plan_submission(Submission.of(job), self._context.settings)
+            with self._context.database.reading() as session:
+                job = session.get_one(JobRow, self._job_id)
+                submission = Submission.of(job)
+            plan = plan_submission(submission, self._context.settings)
             if job.fingerprint not in (None, plan.fingerprint):
                 raise SourceError("sources", expected="the files that the job was planned with", found="changed ones")
             self._plan = plan

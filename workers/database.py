@@ -32,7 +32,14 @@ class Database:
     """
 
     def __init__(self, url: URL) -> None:
-        self.engine = _sqlite_engine(url) if url.get_backend_name() == "sqlite" else create_engine(url)
+        if url.get_backend_name() == "sqlite":
+            self.engine = _sqlite_engine(url)
+            self._reading_engine = self.engine
+        else:
+            self.engine = create_engine(url, pool_pre_ping=True)
+            self._reading_engine = self.engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
         self._writing_engine = self.engine.execution_options(**{_WRITE: True})
 
     @classmethod
@@ -45,7 +52,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
-        with Session(self.engine) as session:
+        with Session(self._reading_engine) as session:
             yield session
 
     @contextmanager

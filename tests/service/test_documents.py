@@ -72,7 +72,9 @@ def test_the_registry_is_shown_whole(service: RunningService) -> None:
 
 
 def test_the_interface_describes_itself(service: RunningService) -> None:
-    paths = service.client.get("/openapi.json").json()["paths"]
+    description = service.client.get("/openapi.json").json()
+    paths = description["paths"]
+    assert "HTTPValidationError" not in description["components"]["schemas"], "problems are told in another form"
     assert {path: set(methods) for path, methods in paths.items()} == {
         "/v1/jobs": {"get", "post"},
         "/v1/jobs/{job_id}": {"get"},

@@ -56,6 +56,16 @@ def test_foreign_keys_hold(database: Database) -> None:
         session.add(orphan)
 
 
+def test_a_reading_session_sees_one_state(database: Database) -> None:
+    with database.reading() as session:
+        assert session.scalars(select(JobRow)).all() == []
+        with database.writing() as writing:
+            writing.add(job_row())
+        assert session.scalars(select(JobRow)).all() == []
+    with database.reading() as session:
+        assert len(session.scalars(select(JobRow)).all()) == 1
+
+
 def test_a_failed_block_leaves_nothing_written(database: Database) -> None:
     def add_and_fail() -> None:
         with database.writing() as session:
