@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from oracle.faults import OracleRefusal, Reason
 from oracle.rounding import round_to_integral, round_to_value, round_to_word
-from oracle.words import BINARY16, BINARY32, FloatFormat, Kind, decode, exact
+from oracle.words import BINARY16, BINARY32, FloatFormat, Kind, Value, decode, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,18 @@ def encode_group(scheme: Scheme, source: FloatFormat, words: Sequence[int]) -> G
     Raises OracleRefusal for a source that is not finite (at that element), and for a scale that overflows (at the
     first element of largest magnitude).
     """
-    x = [_finite(source, words, lane) for lane in range(len(words))]
-    amax = max(abs(value) for value in x)
+    x = _finite_values(source, words)
+    magnitudes = [value.magnitude for value in x]
+    amax = max(magnitudes)
     if amax == 0:
         return Group(scale=0x0000, codes=(0,) * len(x))
     scale16 = scale_of(scheme, amax)
     if decode(BINARY16, scale16).kind is Kind.INFINITY:
-        raise OracleRefusal(Reason.SCALE_OVERFLOW, [abs(value) for value in x].index(amax))
+        raise OracleRefusal(Reason.SCALE_OVERFLOW, magnitudes.index(amax))
     inv32 = reciprocal_of(scale16)
     codes = []
     for value in x:
-        normalized32 = round_f32(value * inv32)
+        normalized32 = round_f32(value.exact * inv32)
         rounded = round_to_integral(normalized32)
         codes.append(min(max(rounded, scheme.qmin), scheme.qmax))
     return Group(scale16, tuple(codes))
@@ -106,8 +107,9 @@ def round_f32(value: Fraction) -> Fraction:
     return round_to_value(BINARY32, value)
 
 
-def _finite(source: FloatFormat, words: Sequence[int], lane: int) -> Fraction:
-    value = decode(source, words[lane])
-    if not value.finite:
-        raise OracleRefusal(Reason.NONFINITE_SOURCE, lane)
-    return value.exact
+def _finite_values(source: FloatFormat, words: Sequence[int]) -> list[Value]:
+    x = [decode(source, word) for word in words]
+    for lane, value in enumerate(x):
+        if not value.finite:
+            raise OracleRefusal(Reason.NONFINITE_SOURCE, lane)
+    return x

@@ -58,12 +58,19 @@ def _nearest(format: FloatFormat, value: Fraction) -> tuple[int, int, int]:
     least_exponent = 1 - format.bias
     exponent = max(_binary_exponent(numerator, denominator), least_exponent)
     spacing = exponent - format.fraction_bits
-    significand = divide_to_nearest_even(numerator << max(-spacing, 0), denominator << max(spacing, 0))
+    if spacing > 0:
+        denominator <<= spacing
+    else:
+        numerator <<= -spacing
+    significand = divide_to_nearest_even(numerator, denominator)
     return ((exponent - least_exponent) << format.fraction_bits) + significand, significand, spacing
 
 
 def _binary_exponent(numerator: int, denominator: int) -> int:
     """The e with 2^e <= numerator / denominator < 2^(e+1)."""
     exponent = numerator.bit_length() - denominator.bit_length()
-    too_high = numerator << max(-exponent, 0) < denominator << max(exponent, 0)
-    return exponent - 1 if too_high else exponent
+    if exponent > 0:
+        denominator <<= exponent
+    else:
+        numerator <<= -exponent
+    return exponent if numerator >= denominator else exponent - 1

@@ -14,7 +14,7 @@ WORD_BYTES = {"BF16": 2, "FP32": 4, "I32": 4}
 """contiguous-le-v1: bytes a word."""
 
 
-class NotCanonicalError(Exception):
+class NotCanonicalError(ValueError):
     """Payload bytes that the layout does not allow."""
 
 

@@ -1,0 +1,91 @@
+"""The native casts, and the verifier's own reading of them, agree with the oracle word by word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance import native
+from conformance.cast_cases import CAST_CASES, OUTSIDE, TARGET_BYTES, CastCase
+from oracle.casts import word_bits
+from oracle.faults import Reason
+from workers import _native
+
+
+def little_endian(words: list[int], width: int) -> native.Bytes:
+    return native.array(b"".join(word.to_bytes(width, "little") for word in words))
+
+
+def check_accepted(case: CastCase, words: list[int], results: list[int]) -> None:
+    """All at once: no fault, the oracle's words, and a verifier that passes them."""
+    source = little_endian(words, word_bits(case.dtype) // 8)
+    expected = little_endian(results, TARGET_BYTES[case.to])
+    out = np.full(len(expected), native.UNWRITTEN, np.uint8)
+    assert _native.cast(source, case.dtype, case.to, case.by, out) is None
+    width = TARGET_BYTES[case.to]
+    wrong = [f"{words[i]:X}" for i in np.flatnonzero((out != expected).reshape(-1, width).any(axis=1))]
+    assert not wrong, f"{case.name}: {wrong[:10]}"
+    assert _native.derive_cast(source, case.dtype, case.to, case.by, expected) is None
+
+
+def check_refused(case: CastCase, word: int, reason: Reason) -> None:
+    """Behind two zeros, so that the place shows."""
+    source = little_endian([0, 0, word], word_bits(case.dtype) // 8)
+    out = np.zeros(3 * TARGET_BYTES[case.to], np.uint8)
+    fault = _native.cast(source, case.dtype, case.to, case.by, out)
+    derived = _native.derive_cast(source, case.dtype, case.to, case.by, np.zeros_like(out))
+    assert isinstance(derived, _native.Fault), f"{case.name}: {word:X}"
+    for found in (fault, derived):
+        assert found is not None, f"{case.name}: {word:X}"
+        verdict = (native.REASONS[found.kind], found.row, found.column, found.word)
+        assert verdict == (reason, 0, 2, word), f"{case.name}: {word:X}"
+
+
+def check(case: CastCase, words: list[int]) -> None:
+    verdicts = {word: case.result(word) for word in words}
+    accepted = {word: verdict for word, verdict in verdicts.items() if not isinstance(verdict, Reason)}
+    if accepted:
+        check_accepted(case, list(accepted), list(accepted.values()))
+    for word, verdict in verdicts.items():
+        if isinstance(verdict, Reason):
+            check_refused(case, word, verdict)
+
+
+@pytest.mark.parametrize("case", CAST_CASES, ids=lambda case: case.name)
+def test_cast_and_oracle_agree(case: CastCase) -> None:
+    check(case, case.words)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CAST_CASES if word_bits(case.dtype) > 16], ids=lambda case: case.name
+)
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_cast_and_oracle_agree_on_any_words(case: CastCase, data: st.DataObject) -> None:
+    check(case, data.draw(st.lists(st.integers(0, (1 << word_bits(case.dtype)) - 1), min_size=1, max_size=20)))
+
+
+@pytest.mark.parametrize("case", CAST_CASES, ids=lambda case: case.name)
+def test_verifier_finds_each_changed_bit_of_a_cast(case: CastCase) -> None:
+    words = [word for word in case.words[:300] if not isinstance(case.result(word), Reason)][:3]
+    source = little_endian(words, word_bits(case.dtype) // 8)
+    results = [case.result(word) for word in words]
+    width = TARGET_BYTES[case.to]
+    for place in range(len(words)):
+        for bit in range(8 * width):
+            stored = [result ^ (1 << bit) * (i == place) for i, result in enumerate(results) if isinstance(result, int)]
+            found = _native.derive_cast(source, case.dtype, case.to, case.by, little_endian(stored, width))
+            assert isinstance(found, _native.Mismatch), (case.name, place, bit)
+            where = (found.plane, found.row, found.column, found.expected, found.found)
+            assert where == ("words", 0, place, results[place], stored[place])
+
+
+@pytest.mark.parametrize(("dtype", "to", "by"), OUTSIDE)
+def test_no_other_cast_exists(dtype: str, to: str, by: str) -> None:
+    source, out = np.zeros(8, np.uint8), np.zeros(8, np.uint8)
+    with pytest.raises(ValueError, match=dtype):
+        _native.cast(source, dtype, to, by, out)
+    with pytest.raises(ValueError, match=dtype):
+        _native.derive_cast(source, dtype, to, by, out)
