@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import native
+from conformance.blocks import Refusal
 from conformance.cast_cases import CAST_CASES, OUTSIDE, TARGET_BYTES, CastCase
 from oracle.casts import word_bits
 from oracle.faults import Reason
@@ -30,17 +31,18 @@ def check_accepted(case: CastCase, words: list[int], results: list[int]) -> None
     assert _native.derive_cast(source, case.dtype, case.to, case.by, expected) is None
 
 
-def check_refused(case: CastCase, word: int, reason: Reason) -> None:
-    """Behind two zeros, so that the place shows."""
-    source = little_endian([0, 0, word], word_bits(case.dtype) // 8)
-    out = np.zeros(3 * TARGET_BYTES[case.to], np.uint8)
-    fault = _native.cast(source, case.dtype, case.to, case.by, out)
-    derived = _native.derive_cast(source, case.dtype, case.to, case.by, np.zeros_like(out))
-    assert isinstance(derived, _native.Fault), f"{case.name}: {word:X}"
-    for found in (fault, derived):
-        assert found is not None, f"{case.name}: {word:X}"
-        verdict = (native.REASONS[found.kind], found.row, found.column, found.word)
-        assert verdict == (reason, 0, 2, word), f"{case.name}: {word:X}"
+def check_refused(case: CastCase, refused: dict[int, Reason]) -> None:
+    """Each behind two zeros, so that the place shows."""
+    width = word_bits(case.dtype) // 8
+    source, out = np.zeros(3 * width, np.uint8), np.zeros(3 * TARGET_BYTES[case.to], np.uint8)
+    zeros = np.zeros_like(out)
+    for word, reason in refused.items():
+        source[2 * width :] = list(word.to_bytes(width, "little"))
+        fault = _native.cast(source, case.dtype, case.to, case.by, out)
+        derived = _native.derive_cast(source, case.dtype, case.to, case.by, zeros)
+        assert isinstance(derived, _native.Fault), f"{case.name}: {word:X}"
+        for found in (native.refusal(fault), native.refusal(derived)):
+            assert found == Refusal(reason, 0, 2, word), f"{case.name}: {word:X}"
 
 
 def check(case: CastCase, words: list[int]) -> None:
@@ -48,9 +50,7 @@ def check(case: CastCase, words: list[int]) -> None:
     accepted = {word: verdict for word, verdict in verdicts.items() if not isinstance(verdict, Reason)}
     if accepted:
         check_accepted(case, list(accepted), list(accepted.values()))
-    for word, verdict in verdicts.items():
-        if isinstance(verdict, Reason):
-            check_refused(case, word, verdict)
+    check_refused(case, {word: verdict for word, verdict in verdicts.items() if isinstance(verdict, Reason)})
 
 
 @pytest.mark.parametrize("case", CAST_CASES, ids=lambda case: case.name)

@@ -17,8 +17,10 @@ from oracle.grouped import Q4, Q5, Q6, W8, Group, Scheme
 from oracle.rounding import round_to_integral, round_to_word
 from oracle.storage_layouts import (
     RowSplit,
+    decode_contiguous,
     decode_row_scale,
     decode_row_split,
+    encode_contiguous,
     encode_row_scale,
     encode_row_split,
     scale_place,
@@ -182,8 +184,24 @@ def test_decoding_of_row_scale_refuses_set_bits_in_the_gap() -> None:
         decode_row_scale(1, 3, payload[:3] + b"\1" + payload[4:])
 
 
-def test_every_format_has_a_class_for_each_word() -> None:
-    """Section 3.1 and 6: how many words of each class binary16 has."""
+@pytest.mark.parametrize(
+    ("format", "words", "payload"),
+    [
+        # signed zeros, least subnormal, infinity, signaling and quiet NaN with payloads
+        ("BF16", [0x0000, 0x8000, 0x0001, 0xFF80, 0x7F81, 0xFFC5], "00000080010080ff817fc5ff"),
+        ("FP32", [0x80000000, 0x00000001, 0x7F800001, 0xFFC12345], "00000080010000000100807f4523c1ff"),
+        ("I32", [0x7FFFFFFF, 0x80000000, 0xFFFFFFFF], "ffffff7f00000080ffffffff"),
+    ],
+)
+def test_direct_words_round_trip(format: str, words: list[int], payload: str) -> None:
+    assert encode_contiguous(format, words).hex() == payload
+    assert decode_contiguous(format, bytes.fromhex(payload)) == words
+    with pytest.raises(ValueError, match="whole number"):
+        decode_contiguous(format, bytes.fromhex(payload)[:-1])
+
+
+def test_classes_of_binary16_words() -> None:
+    """Section 6: every word has one."""
     kinds = [decode(BINARY16, each).kind.value for each in range(1 << 16)]
     counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
     assert counts == {"NaN": 2046, "infinity": 2, "normal": 61440, "subnormal": 2046, "zero": 2}

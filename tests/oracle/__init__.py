@@ -7,6 +7,7 @@ grouped         the four grouped signed-integer schemes numeric-formats.md 4 to 
 fp8_row         the row-scaled FP8 format and profile   numeric-formats.md 3.4, targets.md
 nvfp4           the block-scaled format                 numeric-formats.md 3.3
 casts           casts and reciprocals of values         recipe.md
+faults          why a word is refused
 storage_layouts words to payload bytes and back         storage-layouts.md
 
 No floating-point arithmetic, and nothing of the software that it judges.
