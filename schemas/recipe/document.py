@@ -193,8 +193,9 @@ def read_recipe_document(value: dict[str, object]) -> tuple[RecipeDocument, list
     `value` is plain JSON data with text keys.
     """
     members = RecipeDocument.model_fields
+    known = ", ".join(members)
     faults = [
-        Fault(f"/{escape(name)}", f"unknown member {name!r} of a recipe; known: {', '.join(members)}")
+        Fault(f"/{escape(name)}", f"unknown member {name!r} of a recipe; known: {known}")
         for name in value
         if name not in members
     ]

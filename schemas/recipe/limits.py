@@ -30,7 +30,7 @@ EXPANSION_STEPS = 2_000_000
 """What a recipe may cost in ways that the other limits do not see; a step is a few microseconds."""
 
 ITEMS_A_STEP = 4
-"""Parts of a formula, text, list or scope that are evaluated or copied in one step."""
+"""Parts of a text, list or scope that are evaluated or copied in one step; of a formula it is two."""
 
 FAULTS = 1_000
 """Faults that one error lists."""

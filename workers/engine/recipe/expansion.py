@@ -116,7 +116,8 @@ def _objects(
     faults = resolver.faults
     references = check_references(document, faults)
     entries = EntryExpander(document, resolver, scope, cyclic=references.cyclic)
-    objects = ObjectExpander(resolver, ExpressionExpander(document, resolver, sources, resources, references))
+    expressions = ExpressionExpander(document, resolver, sources, resources, references, scope)
+    objects = ObjectExpander(resolver, expressions)
     expanded: dict[str, ExpandedObject | None] = {}
     complete = True
     for placed in entries.placed():

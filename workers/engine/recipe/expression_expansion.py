@@ -53,12 +53,12 @@ from schemas.recipe.pointer import NodePath
 from schemas.recipe.text import Text
 from schemas.registry import Format
 from workers.engine.recipe.declarations import Resources, Sources
-from workers.engine.recipe.expression_size import least_size, least_sizes
+from workers.engine.recipe.expression_size import LeastSizes
 from workers.engine.recipe.fault_list import unknown
 from workers.engine.recipe.operator_types import CASTS
 from workers.engine.recipe.references import References
 from workers.engine.recipe.resolution import Resolver
-from workers.engine.recipe.scope import Scope
+from workers.engine.recipe.scope import IntegerSet, Scope
 
 NODE_BYTES = 16
 """The least that a node adds to the canonical form, names apart."""
@@ -86,6 +86,7 @@ class ExpressionExpander:
         sources: Sources,
         resources: Resources,
         references: References,
+        scope: Scope,
     ) -> None:
         self._values = None if isinstance(document.values, Faulty) else document.values
         self._resolver = resolver
@@ -93,11 +94,13 @@ class ExpressionExpander:
         self._resources = resources
         self._cyclic = references.cyclic
         self._active: set[str] = set()
-        self._sizes = {} if self._cyclic else least_sizes(self._values or {}, references.values)
+        sets = {name: len(bound.values) for name, bound in scope.let.items() if isinstance(bound, IntegerSet)}
+        acyclic = {} if references.cyclic else references.values
+        self._least = LeastSizes.of(self._values or {}, acyclic, sets)
 
     def value(self, node: Node, scope: Scope, path: NodePath) -> Expression | None:
         """The value of an object or one that must equal it, where draft_ids, nvfp4 and fp8_row may stand."""
-        self._resolver.budget.room_for_nodes(least_size(node, self._sizes), path)
+        self._resolver.budget.room_for_nodes(self._least.size(node), path)
         return self._expand(node, scope, path, 1, top=True)
 
     def operand(self, node: Node, scope: Scope, path: NodePath, level: int = 1) -> Expression | None:

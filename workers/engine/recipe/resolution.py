@@ -25,11 +25,15 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Resolver:
-    """Evaluates what documents write, collecting faults and counting steps."""
+    """Evaluates what one document writes, collecting faults and counting steps.
+
+    The document outlives it: sets spelled in numbers alone are kept by the identity of their node.
+    """
 
     def __init__(self, faults: FaultList, budget: Budget) -> None:
         self.faults = faults
         self.budget = budget
+        self._constant_sets: dict[int, IntegerSet] = {}
 
     def integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
         """An integer from 0 to 2^63-1."""
@@ -38,7 +42,7 @@ class Resolver:
         if isinstance(node, Faulty):
             return None
         formula = node
-        self.budget.steps(len(formula.code) // ITEMS_A_STEP, path)
+        self.budget.steps(len(formula.code) // 2, path)
         return self._attempt(lambda: evaluate(formula, scope.integer), path)
 
     def canonical_integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
@@ -128,7 +132,14 @@ class Resolver:
     def literal_set(self, node: SetLiteral, scope: Scope, path: NodePath) -> IntegerSet | None:
         if isinstance(node, Faulty):
             return None
-        return self._range(node, scope, path) if isinstance(node, Range) else self._list(node, scope, path)
+        known = self._constant_sets.get(id(node))
+        if known is not None:
+            return known
+        integers = self._range(node, scope, path) if isinstance(node, Range) else self._list(node, scope, path)
+        items = node if isinstance(node, list) else (node.start, node.stop, node.step)
+        if integers is not None and all(isinstance(item, int) for item in items):
+            self._constant_sets[id(node)] = integers
+        return integers
 
     def _range(self, node: Range, scope: Scope, path: NodePath) -> IntegerSet | None:
         start = self.integer(node.start, scope, (path, "from"))
@@ -172,7 +183,7 @@ class Resolver:
         """Of each variable whether it is in its set."""
         if isinstance(conditions, Faulty):
             return None
-        self.budget.steps(len(conditions), path)
+        self.budget.steps(len(conditions) // ITEMS_A_STEP, path)
         found: list[bool] = []
         for variable, spelling in conditions.items():
             place = (path, variable)
