@@ -19,6 +19,12 @@ from conformance.words import (
 )
 from oracle.words import E4M3FN, exact
 
+FP8_RECIPROCAL_CODES = (
+    Block("BF16 3FB6 3829 in row FP8", FP8_ROW, "BF16", 2, (0x3FB6, 0x3829)),
+    Block("BF16 3FC4 3A4B in row FP8", FP8_ROW, "BF16", 2, (0x3FC4, 0x3A4B)),
+)
+"""Multiplying by round_f32(1/scale) and dividing by scale give different codes for the second element."""
+
 
 def _block(dtype: str, what: str, k: int, words: Sequence[int]) -> Block:
     return Block(f"{FP8_ROW} {dtype}: {what}", FP8_ROW, dtype, k, tuple(words))
@@ -105,6 +111,7 @@ _BY_DTYPE: dict[str, Callable[[str], Iterator[Block]]] = {
 }
 
 FP8_ROW_FAMILIES: dict[str, Family] = {
+    f"{FP8_ROW} codes by reciprocal": lambda: FP8_RECIPROCAL_CODES,
     f"{FP8_ROW} rounding of the source": _source_rounding,
     f"{FP8_ROW} BF16 small rows": partial(_small_rows, "BF16"),
     f"{FP8_ROW} F32 small rows": partial(_small_rows, "F32"),

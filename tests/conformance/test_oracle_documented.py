@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from conformance.blocks import FP8_ROW, SCHEMES, Block, Refusal
+from conformance.fp8_row_cases import FP8_RECIPROCAL_CODES
 from conformance.grouped_cases import DIVISION_SCALES, RECIPROCAL_CODES, smallest_failing_word
 from conformance.table import cases
 from conformance.words import word
@@ -14,7 +15,7 @@ from oracle import fp8_row, grouped
 from oracle.casts import FLOATS
 from oracle.faults import Reason
 from oracle.grouped import Q4, Q5, Q6, W8, Group, Scheme
-from oracle.rounding import round_to_integral, round_to_word
+from oracle.rounding import round_to_integral, round_to_value, round_to_word
 from oracle.storage_layouts import (
     RowSplit,
     decode_contiguous,
@@ -25,7 +26,7 @@ from oracle.storage_layouts import (
     encode_row_split,
     scale_place,
 )
-from oracle.words import BFLOAT16, BINARY16, BINARY32, decode, exact
+from oracle.words import BFLOAT16, BINARY16, BINARY32, E4M3FN, decode, exact
 
 SCHEME = pytest.mark.parametrize("scheme", grouped.SCHEMES, ids=lambda scheme: scheme.name)
 
@@ -47,6 +48,14 @@ def test_dividing_by_the_scale_gives_another_code(block: Block) -> None:
     group = grouped.encode_group(scheme, source, block.words)
     quotient = grouped.round_f32(exact(source, block.words[1]) / exact(BINARY16, group.scale))
     assert group.codes[1] != round_to_integral(quotient)
+
+
+@pytest.mark.parametrize("block", FP8_RECIPROCAL_CODES, ids=lambda block: block.name)
+def test_dividing_by_the_row_scale_gives_another_code(block: Block) -> None:
+    source = FLOATS[block.dtype]
+    row = fp8_row.encode_row(source, block.words)
+    quotient = round_to_value(BINARY32, exact(source, block.words[1]) / exact(BFLOAT16, row.scale))
+    assert row.codes[1] != round_to_word(E4M3FN, quotient)
 
 
 @SCHEME
