@@ -160,10 +160,9 @@ def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out:
 
 
 def _show_plan(planned: Plan) -> None:
-    say(
-        f"{planned.recipe.model_id} / {planned.recipe.weights_id}, framing {planned.framing:d}: "
-        f"{counted(len(planned.objects), 'object')}, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight"
-    )
+    objects = counted(len(planned.objects), "object")
+    say(f"{planned.recipe.model_id} / {planned.recipe.weights_id}, framing {planned.framing:d}")
+    say(f"{objects}, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight")
     say(minimum_reader(planned.framing))
     _show_formats(planned)
     if planned.recipe.let_overridden:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 MAX_INTEGER = 2**63 - 1
 MAX_THREADS = 1024
-_URI_SCHEMES = ("hf:", "http:", "https:")
+_URI = re.compile(r"hf:|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def parse_place(text: str) -> Place:
     name, _, where = text.partition("=")
     if not name or not where:
         raise typer.BadParameter(f"expected NAME=WHERE, found {text!r}")
-    if where.startswith(_URI_SCHEMES):
+    if _URI.match(where):
         raise typer.BadParameter(f"expected a path, since nothing is fetched, found {where!r}")
     return Place(name, Path(where))
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
+from typing import Protocol
 
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from schemas.errors import CancelledError
 from service.cli.consoles import tell
 from workers.engine.steps import Observer
 
@@ -25,6 +27,13 @@ class Phase:
 
     title: str
     total: int | None
+
+
+class _Shown(Observer, Protocol):
+    """An observer that shows what it is told."""
+
+    def finish(self) -> None:
+        """Told that the phase is over."""
 
 
 class _BarObserver:
@@ -72,18 +81,45 @@ class _LineObserver:
             tell(f"{self._title}: {decimal(self._done)}{self._of}")
 
 
+class _Stoppable:
+    """An observer that stops the work of threads which outlive the block that watches them: it was interrupted."""
+
+    def __init__(self, shown: _Shown) -> None:
+        self._shown = shown
+        self._stopped = False
+
+    def advanced(self, index: int, payload_bytes: int) -> None:
+        if self._stopped:
+            raise CancelledError("the work", expected="that it goes on", found="an interruption")
+        self._shown.advanced(index, payload_bytes)
+
+    def stop(self) -> None:
+        self._stopped = True
+
+
 @contextmanager
 def watched(*phases: Phase) -> Iterator[tuple[Observer, ...]]:
-    """An observer for each phase in turn, shown while the block runs."""
+    """An observer for each phase in turn, shown while the block runs. Where it fails, threads still at work stop."""
     if sys.stderr is None or not sys.stderr.isatty():
-        lines = tuple(_LineObserver(phase) for phase in phases)
-        yield lines
-        for line in lines:
-            line.finish()
+        with _stopped_on_failure(tuple(_LineObserver(phase) for phase in phases)) as observers:
+            yield observers
         return
     columns = (TextColumn("{task.description:>12}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        bars = tuple(_BarObserver(progress, phase) for phase in phases)
-        yield bars
-        for bar in bars:
-            bar.finish()
+    with (
+        Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress,
+        _stopped_on_failure(tuple(_BarObserver(progress, phase) for phase in phases)) as observers,
+    ):
+        yield observers
+
+
+@contextmanager
+def _stopped_on_failure(shown: tuple[_Shown, ...]) -> Iterator[tuple[Observer, ...]]:
+    observers = tuple(map(_Stoppable, shown))
+    try:
+        yield observers
+    except BaseException:
+        for observer in observers:
+            observer.stop()
+        raise
+    for one in shown:
+        one.finish()
