@@ -69,9 +69,10 @@ class _LineObserver:
                 self._show()
 
     def finish(self) -> None:
-        """Shows how far it came."""
+        """Shows how far it came, if it went anywhere."""
         with self._lock:
-            self._show()
+            if self._total is not None or self._done:
+                self._show()
 
     def _show(self) -> None:
         """One line, unless it would repeat the last one."""

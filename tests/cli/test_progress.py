@@ -103,6 +103,12 @@ def test_a_phase_of_unknown_length_has_no_total(model: Model) -> None:
     assert " of " not in result.stderr.splitlines()[1]
 
 
+def test_a_phase_with_nothing_to_count_is_not_shown(model: Model) -> None:
+    sources = {"base": {"kind": "checkpoint", "unused": ["*"]}}
+    out = model.with_recipe(objects=model.document["objects"][1:], sources=sources).convert("out")
+    assert ninforge("verify", out).stderr == ""
+
+
 def test_threads_that_outlive_an_interruption_are_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     watch = watched(Phase("converting", 10))
     (observer,) = watch.__enter__()
