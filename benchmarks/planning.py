@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,14 +15,15 @@ from schemas.recipe.expanded import ExpandedRecipe
 from workers.engine.plan import plan_conversion
 from workers.engine.sources.roots import Roots
 
-INVENTORY = Path("tests/data/inventories/qwen3.6-27b.groupwise-int.json")
+TARGET = "qwen3.6-27b.groupwise-int"
 BUDGET_MS = 300
 RUNS = 5
 
 
 def measure() -> Table:
     """Best of five, in milliseconds, headers and all."""
-    objects = json.loads(INVENTORY.read_text())["objects"]
+    inventory = files("workers.engine.recipe") / "inventories" / f"{TARGET}.json"
+    objects = json.loads(inventory.read_text())["objects"]
     tensors = [one for one in objects if one["kind"] == "tensor"]
     resources = [one for one in objects if one["kind"] == "resource"]
     with TemporaryDirectory() as folder:
@@ -35,7 +37,7 @@ def measure() -> Table:
         recipe = recipe_of(tensors, bound)
         best = min(_once(recipe, checkpoint) for _ in range(RUNS))
     table = Table("planning", "objects", "ms", "budget ms", title="planning")
-    table.add_row(INVENTORY.stem, str(len(objects)), f"{best:.0f}", str(BUDGET_MS))
+    table.add_row(TARGET, str(len(objects)), f"{best:.0f}", str(BUDGET_MS))
     return table
 
 

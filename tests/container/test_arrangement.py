@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
 
@@ -14,7 +14,7 @@ from workers.engine.container import limits
 from workers.engine.container.arrangement import UnplacedObject, UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing, Identity
 
-INVENTORIES = Path(__file__).parents[1] / "data" / "inventories"
+INVENTORIES = files("workers.engine.recipe") / "inventories"
 RESOURCE_BYTES = (12807982, 16718, 7764, 202, 390, 385)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.engine.conversions import recipe, write_checkpoint
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
 
-INVENTORIES = Path(__file__).parents[1] / "data" / "inventories"
+INVENTORIES = files("workers.engine.recipe") / "inventories"
 RESOURCE_BYTES = (12807982, 16718, 7764, 202, 390, 385)
 SOURCE_DTYPE = {"BF16": ("BF16", 2), "FP32": ("F32", 4), "I32": ("I32", 4)}
 

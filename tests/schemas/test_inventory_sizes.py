@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from oracle import storage_layouts as oracle
 from schemas.registry import Format, Layout, ResourceEncoding, check_pair
 from schemas.storage_layouts import ALIGNMENT, payload, up
 
-INVENTORIES = Path(__file__).parents[1] / "data" / "inventories"
+INVENTORIES = files("workers.engine.recipe") / "inventories"
 
 RESOURCE_BYTES = dict(
     zip(
@@ -61,7 +61,7 @@ def inventory(name: str) -> dict[str, Any]:
 
 
 def test_the_inventories_are_these_five() -> None:
-    assert {path.stem for path in INVENTORIES.iterdir()} == set(PUBLISHED)
+    assert {file.name.removesuffix(".json") for file in INVENTORIES.iterdir()} == set(PUBLISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
