@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from oracle import fp8_row, grouped
-from oracle.casts import FLOATS
-from oracle.faults import OracleRefusal, Reason
-from oracle.storage_layouts import RowSplit, row_split_planes
+from tests.oracle import fp8_row, grouped
+from tests.oracle.casts import FLOATS
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.storage_layouts import RowSplit, row_split_planes
 
 SCHEMES = {scheme.name: scheme for scheme in grouped.SCHEMES}
 FP8_ROW = "FP8_E4M3FN_ROW_BF16S"

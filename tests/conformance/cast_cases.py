@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from conformance.words import power_of_two, splitmix64, with_neighbours, word
-from oracle.casts import CASTS, FLOATS, SIGNED, UNSIGNED, cast, word_bits
-from oracle.faults import OracleRefusal, Reason
-from oracle.words import integer_word
+from tests.conformance.words import power_of_two, splitmix64, with_neighbours, word
+from tests.oracle.casts import CASTS, FLOATS, SIGNED, UNSIGNED, cast, word_bits
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.words import integer_word
 
 TARGET_BYTES = {"BF16": 2, "FP32": 4, "I32": 4}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
-from conformance.blocks import FP8_ROW, Block, Family
-from conformance.words import (
+from tests.conformance.blocks import FP8_ROW, Block, Family
+from tests.conformance.words import (
     DTYPES,
     NONFINITE,
     ORDINARY_EXPONENTS,
@@ -17,7 +17,7 @@ from conformance.words import (
     with_neighbours,
     word,
 )
-from oracle.words import E4M3FN, exact
+from tests.oracle.words import E4M3FN, exact
 
 FP8_RECIPROCAL_CODES = (
     Block("BF16 3FB6 3829 in row FP8", FP8_ROW, "BF16", 2, (0x3FB6, 0x3829)),

@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from conformance.blocks import Block
+from tests.conformance.blocks import Block
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 _SOURCE_WORDS = runpy.run_path(str(GOLDEN / "source_words.py"))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
-from conformance.blocks import Block, Family
-from conformance.words import (
+from tests.conformance.blocks import Block, Family
+from tests.conformance.words import (
     DTYPES,
     NONFINITE,
     ORDINARY_EXPONENTS,
@@ -18,7 +18,7 @@ from conformance.words import (
     with_neighbours,
     word,
 )
-from oracle.grouped import Q4, Q5, Q6, SCHEMES, W8, Scheme
+from tests.oracle.grouped import Q4, Q5, Q6, SCHEMES, W8, Scheme
 
 DIVISION_SCALES = (
     Block("BF16 3636 in Q4", Q4.name, "BF16", 1, (0x3636,)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.blocks import FP8_ROW, SCHEMES, Block, Planes, grouped_planes
-from oracle import fp8_row, grouped
-from oracle.casts import FLOATS
-from oracle.faults import OracleRefusal, Reason
-from oracle.storage_layouts import RowSplit
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block, Planes, grouped_planes
+from tests.oracle import fp8_row, grouped
+from tests.oracle.casts import FLOATS
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.storage_layouts import RowSplit
 
 LONE_WORDS = [(format, dtype) for format in (*SCHEMES, FP8_ROW) for dtype in ("BF16", "F16")]
 """The (format, dtype) pairs to go through."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from conformance.blocks import FP8_ROW, SCHEMES, Block, Planes, Refusal
-from oracle.faults import Reason
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block, Planes, Refusal
+from tests.oracle.faults import Reason
 from workers import _native
 
 Bytes = npt.NDArray[np.uint8]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from conformance.blocks import Block, Family
-from conformance.fp8_row_cases import FP8_ROW_FAMILIES
-from conformance.grouped_cases import GROUPED_FAMILIES
+from tests.conformance.blocks import Block, Family
+from tests.conformance.fp8_row_cases import FP8_ROW_FAMILIES
+from tests.conformance.grouped_cases import GROUPED_FAMILIES
 
 FAMILIES: dict[str, Family] = {**GROUPED_FAMILIES, **FP8_ROW_FAMILIES}
 

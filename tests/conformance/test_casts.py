@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import native
-from conformance.blocks import Refusal
-from conformance.cast_cases import CAST_CASES, OUTSIDE, TARGET_BYTES, CastCase
-from oracle.casts import word_bits
-from oracle.faults import Reason
+from tests.conformance import native
+from tests.conformance.blocks import Refusal
+from tests.conformance.cast_cases import CAST_CASES, OUTSIDE, TARGET_BYTES, CastCase
+from tests.oracle.casts import word_bits
+from tests.oracle.faults import Reason
 from workers import _native
 
 

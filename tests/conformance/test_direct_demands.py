@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance import native
-from conformance.cast_cases import CastCase
-from conformance.words import NONFINITE
-from oracle.words import BFLOAT16, BINARY32, Kind, decode, signed_integer
+from tests.conformance import native
+from tests.conformance.cast_cases import CastCase
+from tests.conformance.words import NONFINITE
+from tests.oracle.words import BFLOAT16, BINARY32, Kind, decode, signed_integer
 from workers import _native
 
 F32_WORDS = CastCase("F32", "I32", "checked").words

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from conformance import native
-from conformance.blocks import Block, Planes, Refusal
-from conformance.golden import golden_block, vector_name, vectors
-from conformance.lone_words import LONE_WORDS, lone_words
-from conformance.table import FAMILIES, cases
-from oracle.storage_layouts import up
+from tests.conformance import native
+from tests.conformance.blocks import Block, Planes, Refusal
+from tests.conformance.golden import golden_block, vector_name, vectors
+from tests.conformance.lone_words import LONE_WORDS, lone_words
+from tests.conformance.table import FAMILIES, cases
+from tests.oracle.storage_layouts import up
 
 
 def check(block: Block) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance import native
-from conformance.blocks import FP8_ROW, SCHEMES, Block, grouped_planes
-from conformance.table import FAMILIES, cases
-from conformance.words import scattered_words
-from oracle import fp8_row, grouped
-from oracle.storage_layouts import RowSplit
-from oracle.words import BFLOAT16, BINARY16, E4M3FN, FloatFormat, Kind, decode, signed_integer
+from tests.conformance import native
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block, grouped_planes
+from tests.conformance.table import FAMILIES, cases
+from tests.conformance.words import scattered_words
+from tests.oracle import fp8_row, grouped
+from tests.oracle.storage_layouts import RowSplit
+from tests.oracle.words import BFLOAT16, BINARY16, E4M3FN, FloatFormat, Kind, decode, signed_integer
 from workers import _native
 
 

@@ -7,10 +7,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from conformance import native
-from conformance.golden import stream, vectors
-from oracle import nvfp4
-from oracle.storage_layouts import (
+from tests.conformance import native
+from tests.conformance.golden import stream, vectors
+from tests.oracle import nvfp4
+from tests.oracle.storage_layouts import (
     BlockScaled,
     decode_block_scale,
     decode_row_scale,
@@ -18,7 +18,7 @@ from oracle.storage_layouts import (
     encode_row_scale,
     scale_place,
 )
-from oracle.words import E4M3FN, Kind, decode
+from tests.oracle.words import E4M3FN, Kind, decode
 from workers import _native
 
 SHAPES = [(128, 64), (128, 128), (256, 64), (384, 320)]

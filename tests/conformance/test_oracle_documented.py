@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from conformance.blocks import FP8_ROW, SCHEMES, Block, Refusal
-from conformance.fp8_row_cases import FP8_RECIPROCAL_CODES
-from conformance.grouped_cases import DIVISION_SCALES, RECIPROCAL_CODES, smallest_failing_word
-from conformance.table import cases
-from conformance.words import word
-from oracle import fp8_row, grouped
-from oracle.casts import FLOATS
-from oracle.faults import Reason
-from oracle.grouped import Q4, Q5, Q6, W8, Group, Scheme
-from oracle.rounding import round_to_integral, round_to_value, round_to_word
-from oracle.storage_layouts import (
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block, Refusal
+from tests.conformance.fp8_row_cases import FP8_RECIPROCAL_CODES
+from tests.conformance.grouped_cases import DIVISION_SCALES, RECIPROCAL_CODES, smallest_failing_word
+from tests.conformance.table import cases
+from tests.conformance.words import word
+from tests.oracle import fp8_row, grouped
+from tests.oracle.casts import FLOATS
+from tests.oracle.faults import Reason
+from tests.oracle.grouped import Q4, Q5, Q6, W8, Group, Scheme
+from tests.oracle.rounding import round_to_integral, round_to_value, round_to_word
+from tests.oracle.storage_layouts import (
     RowSplit,
     decode_contiguous,
     decode_row_scale,
@@ -26,7 +26,7 @@ from oracle.storage_layouts import (
     encode_row_split,
     scale_place,
 )
-from oracle.words import BFLOAT16, BINARY16, BINARY32, E4M3FN, decode, exact
+from tests.oracle.words import BFLOAT16, BINARY16, BINARY32, E4M3FN, decode, exact
 
 SCHEME = pytest.mark.parametrize("scheme", grouped.SCHEMES, ids=lambda scheme: scheme.name)
 

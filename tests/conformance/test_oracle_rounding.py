@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracle.rounding import round_to_integral, round_to_value, round_to_word
-from oracle.words import BFLOAT16, BINARY16, BINARY32, E4M3FN, FloatFormat, decode, exact
+from tests.oracle.rounding import round_to_integral, round_to_value, round_to_word
+from tests.oracle.words import BFLOAT16, BINARY16, BINARY32, E4M3FN, FloatFormat, decode, exact
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SINGLE = st.floats(allow_nan=False, allow_infinity=False, width=32)

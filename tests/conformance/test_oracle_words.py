@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracle.nvfp4 import decode_e2m1, divisor_is_valid, reconstruct, scale_is_valid
-from oracle.words import (
+from tests.oracle.nvfp4 import decode_e2m1, divisor_is_valid, reconstruct, scale_is_valid
+from tests.oracle.words import (
     BFLOAT16,
     BINARY16,
     BINARY32,

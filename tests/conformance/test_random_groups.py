@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import native
-from conformance.blocks import FP8_ROW, SCHEMES, Block
-from conformance.words import DTYPES, SIGN
-from oracle.casts import FLOATS
+from tests.conformance import native
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block
+from tests.conformance.words import DTYPES, SIGN
+from tests.oracle.casts import FLOATS
 
 
 def words_about(dtype: str, exponent: int, spread: int) -> st.SearchStrategy[int]:

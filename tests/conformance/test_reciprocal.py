@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.words import NONFINITE, scattered_words, with_neighbours, word
-from oracle.casts import reciprocal
-from oracle.faults import OracleRefusal
-from oracle.words import BINARY32, exact
 from schemas.errors import WordError
 from schemas.recipe.expanded import ReciprocalRule
+from tests.conformance.words import NONFINITE, scattered_words, with_neighbours, word
+from tests.oracle.casts import reciprocal
+from tests.oracle.faults import OracleRefusal
+from tests.oracle.words import BINARY32, exact
 from workers.engine.reciprocal import reciprocal_word
 
 BOUNDARIES = [

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from conformance import native
-from conformance.blocks import FP8_ROW, SCHEMES, Block
-from conformance.table import FAMILIES, cases
-from conformance.words import DTYPES, ORDINARY_EXPONENTS, scattered_words
-from oracle import fp8_row, grouped
-from oracle.casts import FLOATS
-from oracle.storage_layouts import RowSplit, RowSplitPlanes, decode_row_split_planes
-from oracle.words import BINARY32, exact
+from tests.conformance import native
+from tests.conformance.blocks import FP8_ROW, SCHEMES, Block
+from tests.conformance.table import FAMILIES, cases
+from tests.conformance.words import DTYPES, ORDINARY_EXPONENTS, scattered_words
+from tests.oracle import fp8_row, grouped
+from tests.oracle.casts import FLOATS
+from tests.oracle.storage_layouts import RowSplit, RowSplitPlanes, decode_row_split_planes
+from tests.oracle.words import BINARY32, exact
 
 FORMATS = (*SCHEMES, FP8_ROW)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from oracle.casts import FLOATS
-from oracle.rounding import round_to_word
-from oracle.words import decode
+from tests.oracle.casts import FLOATS
+from tests.oracle.rounding import round_to_word
+from tests.oracle.words import decode
 
 DTYPES = ("BF16", "F16", "F32")
 """The source dtypes of encoder profiles."""

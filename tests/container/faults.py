@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from container.samples import OBJECTS_TEXT, TEXT_1, TEXT_2, document, file_bytes
+from tests.container.samples import OBJECTS_TEXT, TEXT_1, TEXT_2, document, file_bytes
 
 OBJECT_0 = "FILE, objects[0] 'frontend/é.json'"
 OBJECT_1 = "FILE, objects[1] 'bias'"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from container.samples import OBJECTS_TEXT, PAYLOAD, TEXT_1, TEXT_2, file_bytes
+from tests.container.samples import OBJECTS_TEXT, PAYLOAD, TEXT_1, TEXT_2, file_bytes
 
 _NVFP4_TEXT = (
     '{"identity":{"model_id":"m","weights_id":"w"},"objects":['

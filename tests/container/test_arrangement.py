@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pytest
 
-from container.samples import IDENTITY, OBJECTS, TEXT_1, TEXT_2
 from schemas.errors import ArtifactError, RegistryError
 from schemas.registry import Format
+from tests.container.samples import IDENTITY, OBJECTS, TEXT_1, TEXT_2
 from workers.engine.container import limits
 from workers.engine.container.arrangement import UnplacedObject, UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing, Identity

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from container.memory import traced_peak
-from container.mutations import mutated
 from schemas.errors import ArtifactError
 from schemas.registry import FORMATS
 from schemas.storage_layouts import payload
+from tests.container.memory import traced_peak
+from tests.container.mutations import mutated
 from workers.engine.container.directory import TensorObject
 from workers.engine.container.front import Artifact, check_whole, read_front
 from workers.engine.container.gaps import gaps, stray_bytes

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import workers
-from container.faults import FAULTS, Fault
-from container.memory import traced_peak
-from container.samples import IDENTITY, OBJECTS, PAYLOAD, PAYLOADS, TEXT_1, TEXT_2, document, file_bytes
 from schemas.errors import ArtifactError
+from tests.container.faults import FAULTS, Fault
+from tests.container.memory import traced_peak
+from tests.container.samples import IDENTITY, OBJECTS, PAYLOAD, PAYLOADS, TEXT_1, TEXT_2, document, file_bytes
 from workers.engine.container.arrangement import arrange
 from workers.engine.container.directory import Framing, Identity
 from workers.engine.container.front import read_front

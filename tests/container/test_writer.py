@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import workers
-from container.samples import IDENTITY, OBJECTS, PAYLOADS, TEXT_1, TEXT_2, file_bytes
 from schemas.errors import OutputError
 from schemas.registry import Format
+from tests.container.samples import IDENTITY, OBJECTS, PAYLOADS, TEXT_1, TEXT_2, file_bytes
 from workers.engine.container.arrangement import UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing
 from workers.engine.container.writer import ArtifactFile

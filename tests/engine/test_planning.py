@@ -48,7 +48,9 @@ def sparse_checkpoint(path: Path, tensors: dict[str, tuple[str, list[int], int]]
 
 def test_the_published_artifact_is_planned_to_the_byte(tmp_path: Path) -> None:
     inventory = json.loads((INVENTORIES / "qwen3.6-27b.groupwise-int.json").read_text())
-    objects, tensors, resources = [], {}, []
+    objects: list[dict[str, Any]] = []
+    resources: list[dict[str, Any]] = []
+    tensors: dict[str, tuple[str, list[int], int]] = {}
     sizes = iter(RESOURCE_BYTES)
     for one in inventory["objects"]:
         if one["kind"] == "resource":

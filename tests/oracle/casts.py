@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from oracle.faults import OracleRefusal, Reason
-from oracle.rounding import round_to_word
-from oracle.words import (
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.rounding import round_to_word
+from tests.oracle.words import (
     BFLOAT16,
     BINARY16,
     BINARY32,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from oracle.faults import OracleRefusal, Reason
-from oracle.rounding import round_to_value, round_to_word
-from oracle.words import BFLOAT16, BINARY32, E4M3FN, FloatFormat, Kind, Value, decode, exact
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.rounding import round_to_value, round_to_word
+from tests.oracle.words import BFLOAT16, BINARY32, E4M3FN, FloatFormat, Kind, Value, decode, exact
 
 LEAST_SCALE = 0x0001
 """The smallest positive BF16 subnormal, 2^-133."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from oracle.faults import OracleRefusal, Reason
-from oracle.rounding import round_to_integral, round_to_value, round_to_word
-from oracle.words import BINARY16, BINARY32, FloatFormat, Kind, Value, decode, exact
+from tests.oracle.faults import OracleRefusal, Reason
+from tests.oracle.rounding import round_to_integral, round_to_value, round_to_word
+from tests.oracle.words import BINARY16, BINARY32, FloatFormat, Kind, Value, decode, exact
 
 
 @dataclass(frozen=True, slots=True)

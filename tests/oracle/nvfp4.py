@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from oracle.words import BINARY32, E4M3FN, Kind, decode, exact
+from tests.oracle.words import BINARY32, E4M3FN, Kind, decode, exact
 
 GROUP = 16
 E2M1_MAGNITUDES = tuple(Fraction(value) for value in ("0", "1/2", "1", "3/2", "2", "3", "4", "6"))

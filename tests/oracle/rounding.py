@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from oracle.words import FloatFormat, scaled
+from tests.oracle.words import FloatFormat, scaled
 
 
 def divide_to_nearest_even(numerator: int, denominator: int) -> int:

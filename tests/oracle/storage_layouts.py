@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from oracle.grouped import SCHEMES, Group, Scheme
-from oracle.words import integer_word, signed_integer
+from tests.oracle.grouped import SCHEMES, Group, Scheme
+from tests.oracle.words import integer_word, signed_integer
 
 WORD_BYTES = {"BF16": 2, "FP32": 4, "I32": 4}
 """contiguous-le-v1: bytes a word."""

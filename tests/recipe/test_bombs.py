@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from recipe.documents import TENSOR, Document, faults_of, objects_of, of_value, plain, recipe
 from schemas.recipe import limits
 from schemas.recipe.expanded import Concat
+from tests.recipe.documents import TENSOR, Document, faults_of, objects_of, of_value, plain, recipe
 from workers.engine.recipe import fault_list
 from workers.engine.recipe.load import expand_document
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipe.documents import TENSOR, Document, plain, recipe, value_of
+from tests.recipe.documents import TENSOR, Document, plain, recipe, value_of
 from workers.engine.recipe.describe import render
 from workers.engine.recipe.load import expand_document
 

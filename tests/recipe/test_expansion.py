@@ -4,21 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from recipe.documents import (
-    EVIDENCE,
-    SHA256,
-    TENSOR,
-    Document,
-    expand,
-    faults_of,
-    names_of,
-    objects_of,
-    of_value,
-    plain,
-    quantized,
-    recipe,
-    value_of,
-)
 from schemas.recipe.expanded import (
     Cast,
     CastRule,
@@ -41,6 +26,21 @@ from schemas.recipe.expanded import (
     Transpose,
 )
 from schemas.registry import EncoderProfile, Format, Layout, WordOrigin
+from tests.recipe.documents import (
+    EVIDENCE,
+    SHA256,
+    TENSOR,
+    Document,
+    expand,
+    faults_of,
+    names_of,
+    objects_of,
+    of_value,
+    plain,
+    quantized,
+    recipe,
+    value_of,
+)
 
 W = Tensor("w", "base")
 

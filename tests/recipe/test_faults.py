@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from recipe.documents import (
+from schemas.errors import Fault, RecipeError
+from tests.recipe.documents import (
     EVIDENCE,
     MINIMAL,
     SHA256,
@@ -20,7 +21,6 @@ from recipe.documents import (
     quantized,
     recipe,
 )
-from schemas.errors import Fault, RecipeError
 from workers.engine.recipe.load import expand_document, load_recipe
 
 BASE: Document = {"kind": "checkpoint"}

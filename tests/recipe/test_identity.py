@@ -10,7 +10,7 @@ import pytest
 import rfc8785
 import yaml
 
-from recipe.documents import EVIDENCE, SHA256, TENSOR, Document, expand, plain, quantized, recipe
+from tests.recipe.documents import EVIDENCE, SHA256, TENSOR, Document, expand, plain, quantized, recipe
 from workers.engine.recipe.load import load_recipe
 from workers.engine.recipe.registered import load_registered, registered_ids
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from recipe.documents import EVIDENCE, Document, expand, plain, quantized, recipe
 from schemas.errors import Fault, PlanError
 from schemas.recipe.expanded import Concat, Gather, Tensor
 from schemas.registry import Format
 from schemas.source_dtypes import SourceDtype
+from tests.recipe.documents import EVIDENCE, Document, expand, plain, quantized, recipe
 from workers.engine.recipe.inference import TensorType, Typed, TypedObject, infer_recipe
 from workers.engine.recipe.operator_types import CASTS
 

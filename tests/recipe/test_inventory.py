@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from recipe.documents import EVIDENCE, Document, expand, plain, recipe
 from schemas.errors import RecipeError
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.registry import FORMATS, DirectGeometry, Format, Layout
 from schemas.storage_layouts import payload
+from tests.recipe.documents import EVIDENCE, Document, expand, plain, recipe
 from workers.engine.recipe.inventory import (
     Inventory,
     InventoryTensor,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from oracle import storage_layouts as oracle
 from schemas.registry import Format, Layout, ResourceEncoding, check_pair
 from schemas.storage_layouts import ALIGNMENT, payload, up
+from tests.oracle import storage_layouts as oracle
 
 INVENTORIES = files("workers.engine.recipe") / "inventories"
 

@@ -10,7 +10,6 @@ from types import new_class
 
 import pytest
 
-from oracle import grouped
 from schemas.errors import RegistryError
 from schemas.registry import (
     FORMATS,
@@ -26,6 +25,7 @@ from schemas.registry import (
     check_pair,
     lookup,
 )
+from tests.oracle import grouped
 
 DIRECT = {"BF16", "FP32", "I32"}
 GROUPED = {"Q4G64_F16S", "Q5G64_F16S", "Q6G64_F16S", "W8G32_F16S"}

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from oracle import storage_layouts as oracle
-from oracle.fp8_row import code_is_valid
-from oracle.grouped import SCHEMES, Group, Scheme, groups_of
 from schemas.errors import RegistryError
 from schemas.registry import Format, Layout, ResourceEncoding
 from schemas.storage_layouts import ALIGNMENT, PLANE_ALIGNMENT, SCALE_TILE_ROWS, Payload, PlaneName, payload
+from tests.oracle import storage_layouts as oracle
+from tests.oracle.fp8_row import code_is_valid
+from tests.oracle.grouped import SCHEMES, Group, Scheme, groups_of
 
 U64_MAX = 2**64 - 1
 

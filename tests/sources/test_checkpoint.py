@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 import safetensors.numpy
 
-from sources.written import library_bytes, words, write_indexed
+from tests.sources.written import library_bytes, words, write_indexed
 from workers.engine.sources.aligned import aligned_bytes
 from workers.engine.sources.checkpoint import open_checkpoint
 from workers.engine.sources.reading import OpenFiles

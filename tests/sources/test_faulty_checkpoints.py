@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import SourceError
-from sources.written import described, file_bytes, library_bytes, words, write_indexed
+from tests.sources.written import described, file_bytes, library_bytes, words, write_indexed
 from workers.engine.sources.checkpoint import MAX_CONFIG_BYTES, open_checkpoint
 from workers.engine.sources.checkpoint_index import MAX_INDEX_BYTES
 from workers.engine.sources.roots import ANYWHERE

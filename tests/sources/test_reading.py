@@ -12,7 +12,7 @@ import pytest
 from blake3 import blake3
 
 from schemas.errors import SourceError
-from sources.written import file_bytes, library_bytes, words, write_indexed
+from tests.sources.written import file_bytes, library_bytes, words, write_indexed
 from workers.engine.sources.aligned import aligned_bytes
 from workers.engine.sources.checkpoint import Checkpoint, open_checkpoint
 from workers.engine.sources.reading import OpenFiles

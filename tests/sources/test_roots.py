@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import SourceError
-from sources.written import library_bytes, words, write_indexed
+from tests.sources.written import library_bytes, words, write_indexed
 from workers.engine.sources.checkpoint import open_checkpoint
 from workers.engine.sources.hashed_file import hash_file
 from workers.engine.sources.roots import ANYWHERE, Roots

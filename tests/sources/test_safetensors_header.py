@@ -10,7 +10,7 @@ import pytest
 
 from schemas.errors import SourceError
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
-from sources.written import WIDTHS, described, file_bytes, library_bytes, words
+from tests.sources.written import WIDTHS, described, file_bytes, library_bytes, words
 from workers.engine.sources.json_object import MAX_VALUES
 from workers.engine.sources.roots import ANYWHERE
 from workers.engine.sources.safetensors_header import TensorEntry, parse_header, read_header
