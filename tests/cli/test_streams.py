@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.commands import INSTALLED, Model
 
+REGISTERED = "all-minilm-l6-v2.demo"
 FULL = "error: standard output: expected that it can be written, found No space left on device\n"
 
 
@@ -18,19 +19,19 @@ def shell(redirection: str, *arguments: str | Path) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("recipe", "list", "--json")])
+@pytest.mark.parametrize("arguments", [("--help",), ("recipe", "show", REGISTERED)])
 def test_a_full_device_is_an_error(arguments: tuple[str, ...]) -> None:
     done = shell(">/dev/full", *arguments)
     assert (done.returncode, done.stderr) == (1, FULL)
 
 
 def test_a_closed_standard_output_is_the_callers_wish() -> None:
-    done = shell(">&-", "recipe", "list")
+    done = shell(">&-", "recipe", "show", REGISTERED)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_left_is_no_reason_for_a_message() -> None:
-    command = [str(INSTALLED), "recipe", "show", "all-minilm-l6-v2.demo"]
+    command = [str(INSTALLED), "recipe", "show", REGISTERED]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
