@@ -18,6 +18,7 @@ from tests.native.planes import (
     float_words,
     try_grouped,
 )
+from tests.native.wrong_encoders import RIGHT, grouped_codes
 from workers import _native
 
 # Biased exponents, by dtype: as of trained weights, down to the rescue of scales, subnormal, and up to large scales.
@@ -143,8 +144,12 @@ def test_statistics_are_the_same_for_any_split_into_blocks(code_bits: int) -> No
     assert np.concatenate([part.row_error for part in parts]).tobytes() == whole.row_error.tobytes()
     assert np.concatenate([part.row_signal for part in parts]).tobytes() == whole.row_signal.tobytes()
     assert max(part.max_abs for part in parts) == whole.max_abs
+    scale, codes = grouped_codes(words.view(np.float32), code_bits, RIGHT)
+    decoded = (codes * scale.astype(np.float64)[:, :, None]).reshape(12, -1)[:, :333]
     values = words.view(np.float32).astype(np.float64)
     np.testing.assert_allclose(whole.row_signal, (values**2).sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(whole.row_error, ((decoded - values) ** 2).sum(axis=1), rtol=1e-13)
+    assert whole.max_abs == np.abs(decoded - values).max()
 
 
 def test_sums_outlive_their_derivation() -> None:
