@@ -6,8 +6,9 @@ explicit stack, so that neither deep brackets nor long chains can exhaust Python
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from schemas.recipe.limits import FORMULA_CHARACTERS, INTEGER_MAX
@@ -18,20 +19,24 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"(?P<number>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>[-+*()])|(?P<other>\S)")
 _BINDS = {"+": 1, "-": 1, "*": 2}
 
+Operation = Callable[[int, int], int]
+
+_OPERATIONS: Mapping[str, Operation] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """`written` as in the document, `code` in postfix order: integers, names, and the operators + - *."""
+    """`written` as in the document, `code` in postfix order: integers, names, and operations on two integers."""
 
     written: str
-    code: tuple[int | str, ...]
+    code: tuple[int | str | Operation, ...]
 
 
 def parse_formula(written: str) -> Formula:
     """Compiles "=…". Raises ValueError with a message for the user."""
     if len(written) > FORMULA_CHARACTERS:
         raise ValueError(f"an expression of {len(written)} characters; the limit is {FORMULA_CHARACTERS}")
-    code: list[int | str] = []
+    code: list[int | str | Operation] = []
     pending: list[str] = []
     operand_next = True
     for token in _TOKEN.finditer(written, 1):
@@ -57,11 +62,11 @@ def parse_formula(written: str) -> Formula:
     return Formula(written, tuple(code))
 
 
-def _reduce(sign: str, code: list[int | str], pending: list[str], written: str) -> None:
+def _reduce(sign: str, code: list[int | str | Operation], pending: list[str], written: str) -> None:
     """Moves operators that bind at least as tightly as `sign` from `pending` to `code`, then takes `sign` in."""
     least = _BINDS.get(sign, 0)
     while pending and pending[-1] != "(" and _BINDS[pending[-1]] >= least:
-        code.append(pending.pop())
+        code.append(_OPERATIONS[pending.pop()])
     if sign in _BINDS:
         pending.append(sign)
     elif bool(pending) != (sign == ")"):
@@ -77,14 +82,13 @@ def evaluate(formula: Formula, lookup: Callable[[str], int]) -> int:
     """
     stack: list[int] = []
     for item in formula.code:
-        if isinstance(item, int):
-            stack.append(item)
-        elif item in _BINDS:
-            right = stack.pop()
-            left = stack.pop()
-            stack.append(left + right if item == "+" else left - right if item == "-" else left * right)
-        else:
+        if isinstance(item, str):
             stack.append(lookup(item))
+        elif isinstance(item, int):
+            stack.append(item)
+        else:
+            right = stack.pop()
+            stack[-1] = item(stack[-1], right)
     value = stack.pop()
     if value < 0:
         raise ValueError(f"{_quote(formula.written)} is negative; integers lie in 0 to 2^63-1")

@@ -14,14 +14,11 @@ _BRACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`parts` alternate: literal, variable, literal, …, literal."""
+    """`parts` alternate: literal, variable, literal, …, literal. `literal` is the whole, where it has no variable."""
 
     written: str
     parts: tuple[str, ...]
-
-    @property
-    def is_literal(self) -> bool:
-        return len(self.parts) == 1
+    literal: str | None
 
 
 def parse_text(written: str) -> Text:
@@ -48,7 +45,7 @@ def parse_text(written: str) -> Text:
     parts.append("".join([*literal, written[end:]]))
     if len(parts) // 2 > TEXT_VARIABLES:
         raise ValueError(f"a text with {len(parts) // 2} variables; the limit is {TEXT_VARIABLES}")
-    return Text(written, tuple(parts))
+    return Text(written, tuple(parts), parts[0] if len(parts) == 1 else None)
 
 
 def render(text: Text, lookup: Callable[[str], str], *, limit: int) -> str:

@@ -32,25 +32,48 @@ REGISTERED_REPAIRS: tuple[str, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The declared sources; None where the declaration is faulty, `complete` unless `sources` itself is."""
+    """The declared sources, None where the declaration is faulty, and the names of those that are checkpoints.
+
+    `usable` if there are any and none is faulty; if there are none, that is a fault already.
+    """
 
     declared: Mapping[str, ExpandedSource | None]
-    complete: bool
-
-    @property
-    def checkpoints(self) -> list[str]:
-        return [s.name for s in self.declared.values() if s is not None and s.kind is SourceKind.CHECKPOINT]
-
-    @property
-    def usable(self) -> bool:
-        """Every declaration is known, so that what is missing from them is missing."""
-        return self.complete and None not in self.declared.values()
+    checkpoints: tuple[str, ...]
+    usable: bool
 
     def find(self, name: str, resolver: Resolver, path: NodePath) -> ExpandedSource | None:
         """The source of that name; an unknown one is a fault at `path`."""
-        if name not in self.declared and self.complete:
+        if self.declared and name not in self.declared:
             resolver.faults.add(path, unknown("source", name, self.declared))
         return self.declared.get(name)
+
+    def checkpoint(self, node: Text | Faulty, resolver: Resolver, scope: Scope, path: NodePath) -> str | None:
+        """The name of a source that tensors can be read from."""
+        return self._of_kind(SourceKind.CHECKPOINT, "tensors", node, resolver, scope, path)
+
+    def file(self, node: Text | Faulty, resolver: Resolver, scope: Scope, path: NodePath) -> str | None:
+        """The name of a source that counts can be read from."""
+        return self._of_kind(SourceKind.FILE, "counts", node, resolver, scope, path)
+
+    def only_checkpoint(self, resolver: Resolver, path: NodePath) -> str | None:
+        """The checkpoint that is meant where none is named."""
+        if not self.usable:
+            return None
+        if len(self.checkpoints) != 1:
+            found = f"it has {', '.join(self.checkpoints) or 'none'}"
+            resolver.faults.add(path, f"'source' may be left out only where the recipe has one checkpoint; {found}")
+            return None
+        return self.checkpoints[0]
+
+    def _of_kind(
+        self, kind: SourceKind, what: str, node: Text | Faulty, resolver: Resolver, scope: Scope, path: NodePath
+    ) -> str | None:
+        name = resolver.name(node, scope, path)
+        source = None if name is None else self.find(name, resolver, path)
+        if source is not None and source.kind is not kind:
+            message = f"{what} are read from a source of kind {kind}; {name!r} is of kind {source.kind}"
+            resolver.faults.add(path, message)
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +87,13 @@ class Resources:
 def expand_sources(document: RecipeDocument, resolver: Resolver, scope: Scope) -> Sources:
     """Every source by name, with its defaults."""
     if isinstance(document.sources, Faulty):
-        return Sources({}, complete=False)
+        return Sources({}, (), usable=False)
     path = (None, "sources")
     if not document.sources:
         resolver.faults.add(path, "a recipe has at least one source")
-    return Sources(
-        {name: _source(name, node, resolver, scope, (path, name)) for name, node in document.sources.items()},
-        complete=True,
-    )
+    declared = {name: _source(name, node, resolver, scope, (path, name)) for name, node in document.sources.items()}
+    checkpoints = [s.name for s in declared.values() if s is not None and s.kind is SourceKind.CHECKPOINT]
+    return Sources(declared, tuple(checkpoints), usable=bool(declared) and None not in declared.values())
 
 
 def _source(

@@ -88,7 +88,7 @@ class EntryExpander:
         body = _listed(loop.objects, (path, "objects"))
         for value in integers:
             self._resolver.budget.turn(path)
-            turn = scope.bind({variable: value})
+            turn = scope.bind(variable, value)
             if self._passes(loop, turn, path):
                 yield from self._with_texts(loop, body, turn, path)
 

@@ -133,7 +133,7 @@ def _objects(
             expanded[name] = spec
     if not expanded and not resources.declared and complete and entries.complete and resources.complete:
         faults.add((None, "objects"), "a recipe makes at least one object")
-    check_gathers(expanded, faults, complete=complete and entries.complete)
+    check_gathers(objects.gathering, expanded, faults, complete=complete and entries.complete)
     return [spec for spec in expanded.values() if spec is not None]
 
 

@@ -18,7 +18,6 @@ from schemas.recipe.expanded import (
     Reshape,
     Same,
     Slice,
-    SourceKind,
     Tensor,
     Transpose,
 )
@@ -32,7 +31,6 @@ from schemas.recipe.operators import (
     DraftIdsDocument,
     DraftIdsMembers,
     EachDocument,
-    ExpressionDocument,
     Fp8RowDocument,
     Fp8RowMembers,
     GatherDocument,
@@ -50,23 +48,15 @@ from schemas.recipe.operators import (
     ValueDocument,
 )
 from schemas.recipe.pointer import NodePath
-from schemas.recipe.text import Text
 from schemas.registry import Format
 from workers.engine.recipe.declarations import Resources, Sources
 from workers.engine.recipe.expression_size import LeastSizes
 from workers.engine.recipe.fault_list import unknown
+from workers.engine.recipe.named_values import NamedValues, Node
 from workers.engine.recipe.operator_types import CASTS
 from workers.engine.recipe.references import References
 from workers.engine.recipe.resolution import Resolver
-from workers.engine.recipe.scope import IntegerSet, Scope
-
-NODE_BYTES = 16
-"""The least that a node adds to the canonical form, names apart."""
-
-Node = ExpressionDocument | Faulty
-
-NOTHING = Faulty(())
-"""Stands for a value that does not exist, once that has been said."""
+from workers.engine.recipe.scope import Scope
 
 _KEYS = {model: key for key, model in OPERATORS.items()}
 
@@ -77,7 +67,10 @@ def key(node: OperatorDocument) -> str:
 
 
 class ExpressionExpander:
-    """Expands expressions of one recipe. Every method gives None where a fault, now in the list, stands in the way."""
+    """Expands expressions of one recipe. Every method gives None where a fault, now in the list, stands in the way.
+
+    `gathers` counts the operators of that name so far.
+    """
 
     def __init__(
         self,
@@ -88,72 +81,39 @@ class ExpressionExpander:
         references: References,
         scope: Scope,
     ) -> None:
-        self._values = None if isinstance(document.values, Faulty) else document.values
+        self._values = NamedValues(document, resolver, references)
         self._resolver = resolver
         self._sources = sources
         self._resources = resources
-        self._cyclic = references.cyclic
-        self._active: set[str] = set()
-        sets = {name: len(bound.values) for name, bound in scope.let.items() if isinstance(bound, IntegerSet)}
-        acyclic = {} if references.cyclic else references.values
-        self._least = LeastSizes.of(self._values or {}, acyclic, sets)
+        self.gathers = 0
+        self._least = LeastSizes.of(document, references, scope)
 
     def value(self, node: Node, scope: Scope, path: NodePath) -> Expression | None:
         """The value of an object or one that must equal it, where draft_ids, nvfp4 and fp8_row may stand."""
         self._resolver.budget.room_for_nodes(self._least.size(node), path)
         return self._expand(node, scope, path, 1, top=True)
 
-    def operand(self, node: Node, scope: Scope, path: NodePath, level: int = 1) -> Expression | None:
-        """An expression of plain words, at a level of nesting."""
-        return self._expand(node, scope, path, level, top=False)
-
     def _operands(
         self, nodes: list[Node] | Faulty, scope: Scope, path: NodePath, level: int
     ) -> list[Expression] | None:
         if isinstance(nodes, Faulty):
             return None
-        of = [self.operand(node, scope, (path, index), level) for index, node in enumerate(nodes)]
+        of = [self._expand(node, scope, (path, index), level) for index, node in enumerate(nodes)]
         known = [operand for operand in of if operand is not None]
         return known if len(known) == len(of) else None
 
-    def _expand(self, node: Node, scope: Scope, path: NodePath, level: int, *, top: bool) -> Expression | None:
+    def _expand(self, node: Node, scope: Scope, path: NodePath, level: int, *, top: bool = False) -> Expression | None:
+        """An expression at a level of nesting; `top` if it is a whole value."""
+        if isinstance(node, Faulty):
+            return None
+        if not isinstance(node, ValueDocument):
+            return self._operator(node, scope, path, level, top=top)
         followed: list[str] = []
         try:
-            found = self._follow(node, scope, path, followed)
+            found = self._values.follow(node, scope, path, followed)
             return None if found is None else self._operator(*found, level, top=top)
         finally:
-            self._active.difference_update(followed)
-
-    def _follow(
-        self, node: Node, scope: Scope, path: NodePath, followed: list[str]
-    ) -> tuple[OperatorDocument, Scope, NodePath] | None:
-        """The operator that `value` leads to, perhaps by way of others, and the scope there.
-
-        A loop, so that a long chain of names cannot exhaust Python's stack. The names go into `followed`.
-        """
-        while isinstance(node, ValueDocument):
-            self._resolver.budget.steps(len(followed) and 1, path)
-            name = self._resolver.name(node.name, scope, (path, "value"))
-            inner = self._resolver.inner_scope(node.texts, scope, (path, "with"))
-            if name is None or inner is None:
-                return None
-            node = self._named(name, (path, "value"))
-            self._active.add(name)
-            followed.append(name)
-            scope, path = inner, ((None, "values"), name)
-        return None if isinstance(node, Faulty) else (node, scope, path)
-
-    def _named(self, name: str, path: NodePath) -> Node:
-        if self._values is None:
-            return NOTHING
-        if name not in self._values:
-            self._resolver.faults.add(path, unknown("value", name, self._values))
-            return NOTHING
-        if name in self._active:
-            if not self._cyclic:
-                self._resolver.faults.add(path, f"the value {name!r} contains itself")
-            return NOTHING
-        return self._values[name]
+            self._values.leave(followed)
 
     def _operator(
         self, node: OperatorDocument, scope: Scope, path: NodePath, level: int, *, top: bool
@@ -162,7 +122,6 @@ class ExpressionExpander:
             self._resolver.faults.add(path, f"an expression of more than {EXPRESSION_LEVELS} levels")
             return None
         self._resolver.budget.node(path)
-        self._resolver.budget.canonical_bytes(NODE_BYTES, path)
         match node:
             case TensorDocument():
                 return self._tensor(node, scope, path)
@@ -177,37 +136,17 @@ class ExpressionExpander:
 
     def _tensor(self, node: TensorDocument, scope: Scope, path: NodePath) -> Expression | None:
         tensor = self._resolver.name(node.tensor, scope, (path, "tensor"))
-        source = self._default_source(path) if node.source is None else self._source(node.source, scope, path)
+        if node.source is None:
+            source = self._sources.only_checkpoint(self._resolver, path)
+        else:
+            source = self._sources.checkpoint(node.source, self._resolver, scope, (path, "source"))
         if tensor is None or source is None:
             return None
         self._resolver.budget.canonical_bytes(len(tensor) + len(source), path)
         return Tensor(tensor, source)
 
-    def _default_source(self, path: NodePath) -> str | None:
-        checkpoints = self._sources.checkpoints
-        if len(checkpoints) == 1 and self._sources.usable:
-            return checkpoints[0]
-        if self._sources.usable and self._sources.declared:
-            found = f"it has {', '.join(checkpoints)}" if checkpoints else "it has none"
-            message = f"'source' may be left out only where the recipe has one checkpoint; {found}"
-            self._resolver.faults.add(path, message)
-        return None
-
-    def _source(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
-        return self._declared(node, SourceKind.CHECKPOINT, "tensors are read from", scope, (path, "source"))
-
-    def _declared(
-        self, node: Text | Faulty, kind: SourceKind, purpose: str, scope: Scope, path: NodePath
-    ) -> str | None:
-        """The name of a source of one kind."""
-        name = self._resolver.name(node, scope, path)
-        source = None if name is None else self._sources.find(name, self._resolver, path)
-        if source is not None and source.kind is not kind:
-            self._resolver.faults.add(path, f"{purpose} a source of kind {kind}; {name!r} is of kind {source.kind}")
-        return name
-
     def _unary(self, node: UnaryDocument, scope: Scope, path: NodePath, level: int) -> Expression | None:
-        of = self.operand(node.of, scope, (path, key(node)), level)
+        of = self._expand(node.of, scope, (path, key(node)), level)
         match node:
             case SliceDocument():
                 return self._slice(node, of, scope, path)
@@ -217,6 +156,7 @@ class ExpressionExpander:
             case TransposeDocument():
                 return self._transpose(node, of, scope, path)
             case GatherDocument():
+                self.gathers += 1
                 rows = self._resolver.name(node.rows, scope, (path, "rows"))
                 return None if of is None or rows is None else Gather(of, rows)
             case CastDocument():
@@ -277,7 +217,7 @@ class ExpressionExpander:
         joined: list[Expression] = []
         for value in integers:
             self._resolver.budget.turn(path)
-            turn = self._operands(node.each, scope.bind({variable: value}), (path, "each"), level)
+            turn = self._operands(node.each, scope.bind(variable, value), (path, "each"), level)
             if turn is None:
                 return None
             joined += turn
@@ -291,8 +231,8 @@ class ExpressionExpander:
             case DraftIdsMembers() as members:
                 return self._draft_ids(members, scope, place)
             case Fp8RowMembers() as members:
-                codes = self.operand(members.codes, scope, (place, "codes"), level)
-                scales = self.operand(members.scales, scope, (place, "scales"), level)
+                codes = self._expand(members.codes, scope, (place, "codes"), level)
+                scales = self._expand(members.scales, scope, (place, "scales"), level)
                 return None if codes is None or scales is None else Fp8Row(codes, scales)
             case members:
                 return self._nvfp4(members, scope, place, level)
@@ -300,8 +240,8 @@ class ExpressionExpander:
     def _nvfp4(
         self, node: DivisorsDocument | MultipliersDocument, scope: Scope, path: NodePath, level: int
     ) -> Expression | None:
-        codes = self.operand(node.codes, scope, (path, "codes"), level)
-        scales = self.operand(node.scales, scope, (path, "scales"), level)
+        codes = self._expand(node.codes, scope, (path, "codes"), level)
+        scales = self._expand(node.scales, scope, (path, "scales"), level)
         rule: ReciprocalRule | None = ReciprocalRule.EXACT
         if isinstance(node, DivisorsDocument):
             convention = DivisorConvention.DIVISORS
@@ -317,7 +257,7 @@ class ExpressionExpander:
         return Nvfp4(codes, scales, tuple(factors), convention, rule)
 
     def _draft_ids(self, node: DraftIdsMembers, scope: Scope, path: NodePath) -> Expression | None:
-        counts = self._declared(node.counts, SourceKind.FILE, "counts are read from", scope, (path, "counts"))
+        counts = self._sources.file(node.counts, self._resolver, scope, (path, "counts"))
         width = self._resolver.canonical_integer(node.width, scope, (path, "width"))
         domain = self._resolver.canonical_integer(node.domain, scope, (path, "domain"))
         take = self._resolver.canonical_integer(node.take, scope, (path, "take"))

@@ -5,16 +5,19 @@ Values that contain each other several times grow as powers; counted first, they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from pydantic import BaseModel
 
-from schemas.recipe.fields import Range, SetSpelling
+from schemas.recipe.document import RecipeDocument
+from schemas.recipe.fields import Faulty, Range, SetSpelling
 from schemas.recipe.limits import EXPRESSION_NODES
 from schemas.recipe.operators import EachDocument, OperatorDocument, ValueDocument
 from schemas.recipe.text import Text
+from workers.engine.recipe.references import References
+from workers.engine.recipe.scope import IntegerSet, Scope
 
 ENOUGH = EXPRESSION_NODES + 1
 """Counting ends here: it is past the limit."""
@@ -28,22 +31,24 @@ class LeastSizes:
     sets: Mapping[str, int]
 
     @classmethod
-    def of(
-        cls, values: Mapping[str, object], references: Mapping[str, Sequence[str]], sets: Mapping[str, int]
-    ) -> LeastSizes:
-        """`references` are the values that each value names; there is no cycle in them."""
+    def of(cls, document: RecipeDocument, references: References, scope: Scope) -> LeastSizes:
+        """Those of one recipe; values that contain themselves count as one node, they are a fault already."""
+        written = {} if isinstance(document.values, Faulty) else document.values
+        lengths = {name: len(bound.values) for name, bound in scope.let.items() if isinstance(bound, IntegerSet)}
         sizes: dict[str, int] = {}
-        least = cls(sizes, sets)
-        for name in TopologicalSorter(references).static_order():
-            if name in values:
-                sizes[name] = least.size(values[name])
+        least = cls(sizes, lengths)
+        for name in TopologicalSorter({} if references.cyclic else references.values).static_order():
+            if name in written:
+                sizes[name] = least.size(written[name])
         return least
 
     def size(self, node: object) -> int:
         """The least number of nodes of an expression; at most `ENOUGH`."""
         match node:
-            case ValueDocument(name=Text() as name):
-                return self.values.get(name.parts[0], 1) if name.is_literal else 1
+            case ValueDocument(name=Text(literal=str() as name)):
+                return self.values.get(name, 1)
+            case ValueDocument():
+                return 1
             case EachDocument():
                 return min(ENOUGH, self._turns(node.over) * self.size(node.each))
             case BaseModel():
@@ -61,7 +66,7 @@ class LeastSizes:
                 return len(over)
             case Range(start=int() as start, stop=int() as stop, step=int() as step) if step > 0:
                 return len(range(start, stop, step))
-            case Text() if over.is_literal:
-                return self.sets.get(over.parts[0], 1)
+            case Text(literal=str() as name):
+                return self.sets.get(name, 1)
             case _:
                 return 1

@@ -20,6 +20,9 @@ from schemas.recipe.pointer import NodePath, pointer
 SHOWN = 16
 """Known names that a message lists."""
 
+NODE_BYTES = 16
+"""The least that a node of an expression adds to the canonical form, names apart."""
+
 EXPECTED = "a recipe as recipe.md describes it"
 
 
@@ -86,8 +89,12 @@ class Budget:
             self._faults.stop(path, f"the limit of {LOOP_TURNS:,} loop turns is passed")
 
     def node(self, path: NodePath) -> None:
-        self.room_for_nodes(1, path)
+        """One node of an expression, its names apart."""
         self._nodes += 1
+        self._bytes += NODE_BYTES
+        if self._nodes > EXPRESSION_NODES or self._bytes > CANONICAL_BYTES:
+            self.room_for_nodes(0, path)
+            self.canonical_bytes(0, path)
 
     def room_for_nodes(self, count: int, path: NodePath) -> None:
         """At least so many nodes are about to come."""

@@ -42,17 +42,19 @@ _TOP_FORMATS: Mapping[type[Expression], Format] = {
 
 
 class ObjectExpander:
-    """Turns object entries into objects."""
+    """Turns object entries into objects. `gathering` are those that gather by another one."""
 
     def __init__(self, resolver: Resolver, expressions: ExpressionExpander) -> None:
         self._resolver = resolver
         self._faults = resolver.faults
         self._expressions = expressions
+        self.gathering: list[ExpandedObject] = []
         self._stored: set[tuple[Format, tuple[int, ...]]] = set()
 
     def expand(self, placed: PlacedEntry, name: str) -> ExpandedObject | None:
         """The object of that name; None where a fault, now in the list, stands in the way."""
         entry, scope, path = placed.entry, placed.scope, placed.path
+        gathers = self._expressions.gathers
         self._resolver.budget.canonical_bytes(len(name), path)
         shape = self._resolver.canonical_integers(entry.shape, scope, (path, "shape"))
         format = self._resolver.choice(entry.format, Format, scope, (path, "format"), what="format")
@@ -70,7 +72,10 @@ class ObjectExpander:
             self._check_value(value, format, encode, path)
         if shape is None or value is None or equals is None or layout is None or encode is None or nonfinite is None:
             return None
-        return ExpandedObject(name, shape, format, layout, encode, nonfinite, require, value, equals, at=pointer(path))
+        spec = ExpandedObject(name, shape, format, layout, encode, nonfinite, require, value, equals, at=pointer(path))
+        if self._expressions.gathers > gathers:
+            self.gathering.append(spec)
+        return spec
 
     def _equals(self, entry: ObjectDocument, scope: Scope, path: NodePath) -> tuple[Expression, ...] | None:
         if isinstance(entry.equals, Faulty):

@@ -44,22 +44,26 @@ def check_evidence(
         faults.add((None, "evidence"), message)
 
 
-def check_gathers(objects: Mapping[str, ExpandedObject | None], faults: FaultList, *, complete: bool) -> None:
+def check_gathers(
+    gathering: Sequence[ExpandedObject],
+    objects: Mapping[str, ExpandedObject | None],
+    faults: FaultList,
+    *,
+    complete: bool,
+) -> None:
     """Rows are listed by an I32 object of the recipe that does not depend on the object that is gathered by it.
 
     `objects` by name, None for one that is faulty; `complete` if there are no others.
     """
     graph: dict[str, list[str]] = {}
-    for name, spec in objects.items():
-        if spec is not None:
-            expressions = (spec.value, *spec.equals)
-            graph[name] = [op.rows for e in expressions for op in walk_expression(e) if isinstance(op, Gather)]
-            for rows in graph[name]:
-                _check_rows(spec, rows, objects, faults, complete=complete)
+    for spec in gathering:
+        expressions = (spec.value, *spec.equals)
+        graph[spec.name] = [op.rows for e in expressions for op in walk_expression(e) if isinstance(op, Gather)]
+        for rows in graph[spec.name]:
+            _check_rows(spec, rows, objects, faults, complete=complete)
+    places = {spec.name: spec.at for spec in gathering}
     for cycle in cycles(graph):
-        spec = objects[cycle[0]]
-        if spec is not None:
-            faults.add_at(spec.at, f"gather goes in a circle: {' -> '.join([*cycle, cycle[0]])}")
+        faults.add_at(places[cycle[0]], f"gather goes in a circle: {' -> '.join([*cycle, cycle[0]])}")
 
 
 def _check_rows(

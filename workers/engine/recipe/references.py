@@ -52,12 +52,12 @@ def _named(node: object, path: NodePath, document: RecipeDocument, faults: Fault
     templates: list[str] = []
     for place, part in walk(node, path):
         match part:
-            case ValueDocument(name=Text() as name) if name.is_literal:
-                values.append(name.parts[0])
-                _check_known("value", name.parts[0], document.values, (place, "value"), faults)
-            case UseDocument(template=Text() as name) if name.is_literal:
-                templates.append(name.parts[0])
-                _check_known("template", name.parts[0], document.templates, (place, "use"), faults)
+            case ValueDocument(name=Text(literal=str() as name)):
+                values.append(name)
+                _check_known("value", name, document.values, (place, "value"), faults)
+            case UseDocument(template=Text(literal=str() as name)):
+                templates.append(name)
+                _check_known("template", name, document.templates, (place, "use"), faults)
             case _:
                 pass
     return values, templates

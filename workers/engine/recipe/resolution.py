@@ -5,9 +5,8 @@ Every method gives None where it cannot give a value; the fault is then in the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import partial
 from typing import TypeVar, cast
 
 from schemas.recipe.arithmetic import Formula, evaluate
@@ -20,7 +19,6 @@ from schemas.recipe.text import Text, render
 from workers.engine.recipe.fault_list import Budget, FaultList, unknown
 from workers.engine.recipe.scope import Bound, IntegerSet, Scope, UnusableNameError
 
-Value = TypeVar("Value")
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -41,13 +39,17 @@ class Resolver:
             return node
         if isinstance(node, Faulty):
             return None
-        formula = node
-        self.budget.steps(len(formula.code) // 2, path)
-        return self._attempt(lambda: evaluate(formula, scope.integer), path)
+        if len(node.code) > 1:
+            self.budget.steps(len(node.code) // 2, path)
+        try:
+            return evaluate(node, scope.integer)
+        except ValueError as error:
+            self._report(error, path)
+            return None
 
     def canonical_integer(self, node: int | Formula | Faulty, scope: Scope, path: NodePath) -> int | None:
         """An integer that the canonical form can spell: from 0 to 2^53-1."""
-        value = self.integer(node, scope, path)
+        value = node if isinstance(node, int) else self.integer(node, scope, path)
         if value is not None and value > CANONICAL_INTEGER_MAX:
             self.faults.add(path, f"{value} is beyond 2^53-1, the largest integer of the canonical form (RFC 8785)")
             return None
@@ -70,27 +72,29 @@ class Resolver:
         """A text of at most `limit` bytes with its variables replaced."""
         if isinstance(node, Faulty):
             return None
-        if node.is_literal and len(node.parts[0]) <= limit // 4:
-            return node.parts[0]
-        self.budget.steps(len(node.parts) // ITEMS_A_STEP, path)
+        if node.literal is not None and len(node.literal) <= limit // 4:
+            return node.literal
+        if len(node.parts) > ITEMS_A_STEP:
+            self.budget.steps(len(node.parts) // ITEMS_A_STEP, path)
         try:
             return render(node, scope.text, limit=limit)
-        except UnusableNameError:
-            return None
         except ValueError as error:
-            self.faults.add(path, str(error))
+            self._report(error, path)
             return None
 
-    def filled(self, node: Text | Faulty, scope: Scope, path: NodePath, *, limit: int = TEXT_BYTES) -> str | None:
+    def filled(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
         """A text that is not empty."""
-        text = self.text(node, scope, path, limit=limit)
+        text = self.text(node, scope, path)
         if text == "":
             self.faults.add(path, "expected a text, found an empty one")
         return text or None
 
     def name(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
         """A name: 1 to 512 bytes."""
-        return self.filled(node, scope, path, limit=NAME_BYTES)
+        name = self.text(node, scope, path, limit=NAME_BYTES)
+        if name == "":
+            self.faults.add(path, "a name is empty")
+        return name or None
 
     def variable(self, node: Text | Faulty, scope: Scope, path: NodePath) -> str | None:
         """The name of a loop's variable."""
@@ -119,7 +123,13 @@ class Resolver:
         if not isinstance(node, Text):
             return self.literal_set(node, scope, path)
         name = self.name(node, scope, path)
-        return None if name is None else self._attempt(lambda: scope.set(name), path)
+        if name is None:
+            return None
+        try:
+            return scope.set(name)
+        except ValueError as error:
+            self._report(error, path)
+            return None
 
     def turns(self, node: SetSpelling, scope: Scope, path: NodePath) -> Sequence[int] | None:
         """The integers that a loop goes through: at least one."""
@@ -171,7 +181,7 @@ class Resolver:
 
     def admits(self, entry: EntryDocument, scope: Scope, path: NodePath) -> bool | None:
         """Whether `when` and `unless` let an entry through."""
-        if not entry.when and not entry.unless:
+        if not (entry.when or entry.unless):
             return True
         wanted = self._memberships(entry.when, scope, (path, "when"))
         barred = self._memberships(entry.unless, scope, (path, "unless"))
@@ -187,9 +197,13 @@ class Resolver:
         found: list[bool] = []
         for variable, spelling in conditions.items():
             place = (path, variable)
-            value = self._attempt(partial(scope.integer, variable), place)
             integers = self.integer_set(spelling, scope, place)
-            if value is not None and integers is not None:
+            try:
+                value = scope.integer(variable)
+            except ValueError as error:
+                self._report(error, place)
+                continue
+            if integers is not None:
                 found.append(value in integers.members)
         return found if len(found) == len(conditions) else None
 
@@ -197,19 +211,19 @@ class Resolver:
         """The scope with the texts of `with`, in order: later ones may use earlier ones."""
         if isinstance(texts, Faulty):
             return None
+        if not texts:
+            return scope
+        self.budget.steps((len(scope.local) + len(texts)) // ITEMS_A_STEP, path)
+        local = dict(scope.local)
+        inner = Scope(scope.let, local, scope.complete)
         for name, node in texts.items():
-            self.budget.steps(len(scope.local) // ITEMS_A_STEP, path)
-            scope = scope.bind({name: self.text(node, scope, (path, name), limit=NAME_BYTES)})
-        return scope
+            local[name] = self.text(node, inner, (path, name), limit=NAME_BYTES)
+        return inner
 
-    def _attempt(self, evaluation: Callable[[], Value], path: NodePath) -> Value | None:
-        try:
-            return evaluation()
-        except UnusableNameError:
-            return None
-        except ValueError as error:
+    def _report(self, error: ValueError, path: NodePath) -> None:
+        """Takes in what an evaluation raised, unless it is said already where the name is defined."""
+        if not isinstance(error, UnusableNameError):
             self.faults.add(path, str(error))
-            return None
 
 
 def bind_let(let: dict[str, LetDocument] | Faulty, overrides: Mapping[str, int], resolver: Resolver) -> Scope:

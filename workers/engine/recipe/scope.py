@@ -22,7 +22,7 @@ Bound = int | str | IntegerSet | None
 """What a name stands for: an integer of `let` or a loop, a text of `with`, a set of `let`; None if that is faulty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scope:
     """The names of `let`, which all share, and those that loops and `with` have added on the way here.
 
@@ -33,12 +33,15 @@ class Scope:
     local: Mapping[str, Bound]
     complete: bool = True
 
-    def bind(self, names: Mapping[str, Bound]) -> Scope:
-        """This scope with more names, which hide those of before."""
-        return Scope(self.let, {**self.local, **names}, self.complete)
+    def bind(self, name: str, value: Bound) -> Scope:
+        """This scope with one more name, which hides that of before."""
+        return Scope(self.let, {**self.local, name: value}, self.complete)
 
     def integer(self, name: str) -> int:
         """Raises ValueError if the name is not defined here or is no integer."""
+        value = self.local.get(name)
+        if isinstance(value, int):
+            return value
         value = self._value(name)
         if isinstance(value, int):
             return value
