@@ -14,15 +14,12 @@ from schemas.recipe.expanded import DraftIds, Require, Tensor
 from schemas.registry import Format
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
 from tests.targets import values
-from tests.targets.headers import Headers
 from tests.targets.targets import IDS, Target, small
 from tests.targets.values import Checkpoint, Made, Words
+from tests.targets.words import WORD_TYPES, random_words
 from workers.engine.encode.evaluation import Evaluation
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
-
-WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
-"""Unsigned words by their size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +41,10 @@ class SmallInputs:
 
 
 def small_inputs(target: Target) -> SmallInputs:
-    """Random words for every tensor; linears of one module share their global scales."""
+    """Every checkpoint with words of its own, so that none stands in for another."""
     checkpoints = {source: random_words(headers, seed) for seed, (source, headers) in enumerate(target.headers.items())}
     ids = np.random.default_rng(7).permutation(target.sizes["domain"])[: target.sizes["take"]].astype(np.int32)
     return SmallInputs(checkpoints, ids)
-
-
-def random_words(headers: Headers, seed: int) -> Checkpoint:
-    generator = np.random.default_rng(seed)
-    checkpoint: dict[str, Words] = {}
-    shared: dict[tuple[str, str], Words] = {}
-    for name, header in headers.items():
-        assert header.dtype is not None
-        width = ELEMENT_BYTES[header.dtype]
-        # below the exponent of infinity in each of the dtypes
-        checkpoint[name] = generator.integers(0, 0x70 << 8 * (width - 1), header.shape, WORDS[width])
-        module, _, tensor = name.rpartition(".")
-        if tensor.endswith("_global_scale"):
-            checkpoint[name] = shared.setdefault((module.rpartition(".")[0], tensor), checkpoint[name])
-    return checkpoint
 
 
 def expected_objects(id: str, target: Target, inputs: SmallInputs) -> dict[str, Made]:
@@ -99,7 +81,7 @@ def read(value: Typed, inputs: SmallInputs) -> Words:
     width = ELEMENT_BYTES[value.dtype]
     out = np.empty(prod(value.shape) * width, np.uint8)
     Evaluation("object", inputs, Scratch()).read(value, 0, out)
-    return out.view(WORDS[width]).reshape(value.shape)
+    return out.view(WORD_TYPES[width]).reshape(value.shape)
 
 
 @pytest.mark.parametrize("id", IDS)
