@@ -13,8 +13,8 @@ from sqlalchemy import URL, create_engine, delete, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from running_service import RunningService, running_service
 from schemas.tables import JobRow
+from tests.running_service import RunningService, running_service
 from workers.database import Database
 
 POSTGRESQL_VARIABLE = "NINFORGE_TEST_POSTGRESQL"

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from httpx import Client, Response
 
 from service.application import create_application
-from small_job import job_body, write_checkpoint
+from tests.small_job import job_body, write_checkpoint
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
 from workers.settings import Settings

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from httpx import Client
 
-from small_job import recipe_document
+from tests.small_job import recipe_document
 
 Seen = TypeVar("Seen")
 
@@ -120,6 +120,6 @@ def until(look: Callable[[], Seen], holds: Callable[[Seen], bool]) -> Seen:
     return seen
 
 
-def long_job(layers: int = 120) -> dict[str, Any]:
+def long_job(layers: int) -> dict[str, Any]:
     """The body of a job of many objects: with claims of one object each, it lasts a while."""
     return {"recipe": recipe_document(layers=layers), "sources": {"base": "small"}}

@@ -6,7 +6,6 @@ import logging
 from uuid import UUID
 
 from celery import Celery
-from kombu.exceptions import OperationalError
 
 from workers import transport
 from workers.settings import Settings
@@ -23,6 +22,7 @@ def celery_application(settings: Settings) -> Celery:
         broker_url=settings.broker_url,
         broker_connection_retry_on_startup=True,
         task_default_queue="ninforge",
+        task_default_exchange="",  # the anonymous one: see workers/transport.py
         task_acks_late=True,
         task_ignore_result=True,
         task_serializer="json",
@@ -42,8 +42,11 @@ def celery_application(settings: Settings) -> Celery:
 
 
 def wake(application: Celery, job_id: UUID) -> None:
-    """Sends a message that there is work in this job. If that fails, the sweeper finds the job all the same."""
+    """Sends a message that there is work in this job.
+
+    Whatever goes wrong with it is logged and no more, since the sweeper finds the job all the same.
+    """
     try:
         application.send_task(ADVANCE, [str(job_id)])
-    except (OperationalError, OSError) as error:
-        logger.warning("job %s waits for the sweeper: the queue took no message (%s)", job_id, error)
+    except Exception:
+        logger.warning("job %s waits for the sweeper: the queue took no message", job_id, exc_info=True)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from celery import Celery, signals
-from sqlalchemy.exc import SQLAlchemyError
 
 from workers.application import ADVANCE, celery_application, wake
 from workers.conversion import Conversion, WorkerContext
@@ -43,14 +42,10 @@ def run_worker(settings: Settings) -> int:
     def stop(**_: object) -> None:
         context.stopping.set()
 
-    def start_sweeper(**_: object) -> None:
-        sweeper.start()
-
     def keep_logging(**_: object) -> None:
         """That there is a receiver keeps Celery from setting up log handlers of its own."""
 
     signals.worker_shutting_down.connect(stop)
-    signals.worker_ready.connect(start_sweeper)
     signals.setup_logging.connect(keep_logging)
     worker = application.Worker(
         hostname="ninforge@localhost",
@@ -61,8 +56,13 @@ def run_worker(settings: Settings) -> int:
         without_heartbeat=True,
         quiet=True,
     )
-    worker.start()
-    database.close()
+    sweeper.start()
+    try:
+        worker.start()
+    finally:
+        context.stopping.set()
+        sweeper.join()
+        database.close()
     return int(worker.exitcode or 0)
 
 
@@ -98,9 +98,8 @@ def _sweep_by_time(application: Celery, context: WorkerContext, busy: _Busy) -> 
     while not context.stopping.is_set():
         try:
             waiting = sweep(context.database, context.storage)
-        except SQLAlchemyError:
-            logger.warning("the database could not be swept", exc_info=True)
-        else:
             if waiting is not None and not busy:
                 wake(application, waiting)
+        except Exception:
+            logger.exception("a sweep failed; the next one may not")
         context.stopping.wait(context.settings.sweep_seconds)

@@ -23,5 +23,6 @@ def public_problem(error: NinforgeError, settings: Settings) -> Problem:
 def _without_places(text: str, settings: Settings) -> str:
     places = {place for root in (*settings.source_roots, settings.data) for place in (root, root.resolve())}
     for place in sorted(places, key=lambda place: -len(str(place))):
-        text = text.replace(f"{place}/", "").replace(str(place), place.name)
+        if place.name:  # the root of the file system is no secret
+            text = text.replace(f"{place}/", "").replace(str(place), place.name)
     return text

@@ -5,6 +5,9 @@ messages so that those of one millisecond are taken in any order. Here a message
 looks at and renamed when complete, its name begins with a clock that counts nanoseconds, and it is taken by a rename
 within the same file system. A process that dies between taking a message and acknowledging it loses the message, as
 with the original: what is due is known from SQL, and the sweeper sees to it.
+
+Queues have to be reached by their names, through the anonymous exchange: for a named one kombu keeps a file of
+bindings, and a process can come upon that while another is about to write it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from typing import Any
 from uuid import uuid4
 
 from kombu.transport import TRANSPORT_ALIASES, filesystem
-from kombu.transport.virtual import BrokerState
 
 logger = logging.getLogger(__name__)
 
@@ -33,14 +35,13 @@ def register() -> None:
 
 def transport_options(folder: Path) -> dict[str, Any]:
     """Celery's `broker_transport_options` for a queue kept in `folder`, whose subfolders are made here."""
-    messages, taken, control = folder / "messages", folder / "taken", folder / "control"
-    for part in (messages, taken, control):
+    messages, taken = folder / "messages", folder / "taken"
+    for part in (messages, taken):
         part.mkdir(parents=True, exist_ok=True)
     return {
         "data_folder_in": str(messages),
         "data_folder_out": str(messages),
         "processed_folder": str(taken),
-        "control_folder": str(control),
         "polling_interval": POLLING_SECONDS,
     }
 
@@ -75,8 +76,3 @@ class WholeMessageChannel(filesystem.Channel):
 
 class WholeMessageTransport(filesystem.Transport):
     Channel = WholeMessageChannel
-
-    def __init__(self, client: Any, **options: Any) -> None:
-        super().__init__(client, **options)  # type: ignore[no-untyped-call] # kombu leaves it so
-        # kombu's own shares one memory of queues and bindings between all folders of a process
-        self.state = BrokerState()

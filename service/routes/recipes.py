@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException
 
 from schemas.errors import RegistryError
 from schemas.interface import Page, RecipeDocument, RecipeSummary
-from schemas.recipe.expanded import ExpandedRecipe
 from service.registered_documents import registered_document
 from workers.engine.recipe.registered import load_registered, registered_ids
 
@@ -18,8 +18,7 @@ router = APIRouter(prefix="/v1/recipes", tags=["recipes"])
 @router.get("")
 def list_recipes() -> Page[RecipeSummary]:
     """Every registered recipe, by id."""
-    recipes = (load_registered(recipe_id) for recipe_id in registered_ids())
-    return Page(items=tuple(_summary(recipe) for recipe in recipes), next=None)
+    return Page(items=tuple(_summary(recipe_id) for recipe_id in registered_ids()), next=None)
 
 
 @router.get("/{recipe_id}")
@@ -29,10 +28,13 @@ def show_recipe(recipe_id: str) -> RecipeDocument:
         document = registered_document(recipe_id)
     except RegistryError as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no recipe {recipe_id}.") from error
-    return RecipeDocument(**dict(_summary(load_registered(recipe_id))), document=document)
+    return RecipeDocument(**dict(_summary(recipe_id)), document=document)
 
 
-def _summary(recipe: ExpandedRecipe) -> RecipeSummary:
+@cache
+def _summary(recipe_id: str) -> RecipeSummary:
+    """Of a registered recipe: expanding one takes a while, and it never changes."""
+    recipe = load_registered(recipe_id)
     return RecipeSummary(
         id=recipe.id,
         revision=recipe.revision,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from httpx import Response
 
-from running_service import RunningService, assert_problem, running_service
+from tests.running_service import RunningService, assert_problem, running_service
 
 
 class Download:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from running_service import RunningService, assert_problem
 from schemas.registry import EncoderProfile, Format, Layout, ResourceEncoding
-from small_job import job_body
+from tests.running_service import RunningService, assert_problem
+from tests.small_job import job_body
 from workers.engine.recipe.registered import registered_ids
 
 

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import update
 
-from running_service import RunningService, assert_problem
 from schemas.report import ConversionReport
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow
-from small_job import job_body, recipe_document
+from tests.running_service import RunningService, assert_problem
+from tests.small_job import job_body, recipe_document
 from workers.database import database_time
 
 JOB_MEMBERS = {

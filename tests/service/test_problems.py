@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from running_service import RunningService, assert_problem, running_service
 from service.routes import jobs
-from small_job import job_body, recipe_document
+from tests.running_service import RunningService, assert_problem, running_service
+from tests.small_job import job_body, recipe_document
 
 JSON = {"content-type": "application/json"}
 

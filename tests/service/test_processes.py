@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from service_processes import COMMAND, QUICK, Service, children, command, is_alive, long_job, service, until
-from small_job import job_body, write_checkpoint
+from tests.service_processes import COMMAND, QUICK, Service, children, command, is_alive, long_job, service, until
+from tests.small_job import job_body, write_checkpoint
 from workers.database import Database
 
-LAYERS = 120
+LAYERS = 60
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_worker_that_is_killed_twice_in_a_job_costs_nothing_but_time(
 ) -> None:
     with service("up", environment) as running:
         job_id = running.submit(long_job(LAYERS))
-        for objects_done in (10, 40):
+        for objects_done in (8, 25):
             running.converting(job_id, objects_done=objects_done)
             killed = running.worker()
             os.kill(killed, signal.SIGKILL)
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_twice_in_a_job_costs_nothing_but_time(
 def test_a_worker_does_not_outlive_a_service_that_is_killed(environment: Mapping[str, str], undisturbed: str) -> None:
     with service("up", environment) as running:
         job_id = running.submit(long_job(LAYERS))
-        running.converting(job_id, objects_done=10)
+        running.converting(job_id, objects_done=8)
         worker = running.worker()
         running.process.kill()
         until(lambda: is_alive(worker), lambda alive: not alive)
@@ -90,7 +90,7 @@ def test_a_worker_does_not_outlive_a_service_that_is_killed(environment: Mapping
 def test_stopping_in_a_job_hands_its_claim_back_at_once(environment: Mapping[str, str], undisturbed: str) -> None:
     with service("up", {**environment, "NINFORGE_LEASE_SECONDS": "3600"}) as running:
         job_id = running.submit(long_job(LAYERS))
-        running.converting(job_id, objects_done=10)
+        running.converting(job_id, objects_done=8)
         assert running.terminate() == 0
     with service("up", environment) as running:
         assert running.finished(job_id)["artifact"]["sha256"] == undisturbed
@@ -142,7 +142,7 @@ def test_workers_of_a_cluster_share_jobs_and_survive_each_other(
         running = stack.enter_context(service("serve", cluster))
         workers = [stack.enter_context(command("worker", environment=cluster)) for _ in range(2)]
         job_id = running.submit(long_job(LAYERS))
-        running.converting(job_id, objects_done=10)
+        running.converting(job_id, objects_done=8)
         workers[0].kill()
         job = running.finished(job_id)
         assert (job["state"], job["artifact"]["sha256"]) == ("ready", undisturbed)

@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from job_rows import add_job, job_state, object_states
 from schemas.states import JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
+from tests.job_rows import add_job, job_state, object_states
 from workers import claims
 from workers.claims import Claim, ClaimLostError
 from workers.database import Database, database_time

@@ -13,14 +13,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import URL, select, update
 
-from job_rows import object_states
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
 from schemas.states import JobState, ObjectState
 from schemas.tables import ClaimRow, JobRow, ObjectRow, SourceTensorRow
-from small_job import recipe_document, write_checkpoint
+from tests.job_rows import object_states
+from tests.small_job import recipe_document, write_checkpoint
 from workers import conversion, job_records
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database, database_time
@@ -85,9 +85,8 @@ class Site:
         return {path.stem: path.read_bytes() for path in (self.settings.data / "artifacts").iterdir()}
 
 
-@pytest.fixture
-def site(tmp_path: Path, database: Database) -> Site:
-    settings = Settings(data=tmp_path / "data", threads=2, batch_bytes=60_000)
+def _site(data: Path, database: Database) -> Site:
+    settings = Settings(data=data, threads=2, batch_bytes=60_000)
     storage = Storage(settings.data)
     storage.prepare()
     write_checkpoint(settings.data / "sources" / "small", layers=LAYERS)
@@ -95,11 +94,20 @@ def site(tmp_path: Path, database: Database) -> Site:
 
 
 @pytest.fixture
-def undisturbed(site: Site) -> str:
-    """The SHA-256 of what an undisturbed worker makes; the artifact itself is gone again."""
+def site(tmp_path: Path, database: Database) -> Site:
+    return _site(tmp_path / "data", database)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The SHA-256 of what an undisturbed worker makes."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    database = Database(URL.create("sqlite", database=str(folder / "ninforge.sqlite3")))
+    database.upgrade()
+    site = _site(folder / "data", database)
     job = site.advance(site.submit())
+    database.close()
     assert job.artifact_sha256 is not None
-    site.storage.artifact(job.artifact_sha256).unlink()
     return job.artifact_sha256
 
 

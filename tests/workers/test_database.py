@@ -13,9 +13,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import URL, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from job_rows import job_row
 from schemas.states import Stage
 from schemas.tables import Base, ClaimRow, JobRow
+from tests.job_rows import job_row
 from workers.database import Database, database_time, migration_config
 from workers.identifiers import time_ordered_id
 

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from job_rows import add_job
 from schemas.errors import CancelledError
 from schemas.states import JobState
 from schemas.tables import ObjectRow
+from tests.job_rows import add_job
 from workers import claims
 from workers.claims import Claim
 from workers.database import Database

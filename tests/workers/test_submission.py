@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import NinforgeError, PlanError, SourceError
-from small_job import recipe_document, write_checkpoint
+from tests.small_job import recipe_document, write_checkpoint
 from workers.public_problems import public_problem
 from workers.settings import Settings
 from workers.submission import Submission, locate, plan_submission
@@ -68,3 +68,9 @@ def test_paths_of_the_service_are_not_told_outside(settings: Settings, tmp_path:
     told = type(error)(error.where.format(**places), expected=error.expected, found=error.found.format(**places))
     assert str(tmp_path) in str(told)
     assert str(tmp_path) not in public_problem(told, settings).model_dump_json()
+
+
+def test_where_everything_is_a_source_paths_stay_readable(settings: Settings) -> None:
+    everything = settings.model_copy(update={"source_roots": (Path("/"),)})
+    told = public_problem(SourceError("/a/b.safetensors", expected="a file", found="none"), everything)
+    assert told.detail == "/a/b.safetensors: expected a file, found none"

@@ -14,7 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from celery import Celery
 from kombu.connection import Connection
+from kombu.entity import Exchange, Queue
 from kombu.simple import SimpleQueue
 
 from workers import transport
@@ -30,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def queue(folder: Path) -> Iterator[SimpleQueue]:
     with _connection(folder) as connection:
-        queue = connection.SimpleQueue("jobs")
+        queue = _queue(connection, "jobs")
         yield queue
         queue.close()
 
@@ -74,7 +76,7 @@ def test_a_damaged_message_is_dropped_and_the_next_one_taken(queue: SimpleQueue,
 
 def test_messages_of_other_queues_stay(folder: Path) -> None:
     with _connection(folder) as connection:
-        jobs, others = connection.SimpleQueue("jobs"), connection.SimpleQueue("other.jobs")
+        jobs, others = _queue(connection, "jobs"), _queue(connection, "other.jobs")
         others.put("theirs")
         jobs.put("mine")
         assert _take(jobs) == "mine"
@@ -90,7 +92,7 @@ def test_two_producers_and_two_consumers_lose_and_double_nothing(folder: Path) -
 
     def produce(producer: int) -> None:
         with _connection(folder) as connection:
-            queue = connection.SimpleQueue("jobs")
+            queue = _queue(connection, "jobs")
             for number in range(count):
                 queue.put([producer, number])
             queue.close()
@@ -98,7 +100,7 @@ def test_two_producers_and_two_consumers_lose_and_double_nothing(folder: Path) -
     def consume(_: int) -> list[tuple[int, int]]:
         taken: list[tuple[int, int]] = []
         with _connection(folder) as connection:
-            queue = connection.SimpleQueue("jobs")
+            queue = _queue(connection, "jobs")
             while not consumers_done.is_set():
                 try:
                     producer, number = _take(queue)
@@ -126,12 +128,13 @@ _WRITER = """
 import sys, time
 from pathlib import Path
 from kombu.connection import Connection
+from kombu.entity import Exchange, Queue
 from workers import transport
 
 transport.register()
 options = transport.transport_options(Path(sys.argv[1]))
 with Connection(f"{transport.SCHEME}://", transport_options=options) as connection:
-    queue = connection.SimpleQueue("jobs")
+    queue = connection.SimpleQueue(Queue("jobs", Exchange(""), "jobs"))
     while True:
         queue.put("x" * 200_000)
         print("put", flush=True)
@@ -146,7 +149,7 @@ def test_a_producer_that_is_killed_leaves_no_half_message(folder: Path) -> None:
             assert writer.stdout.readline() == "put\n"
         writer.kill()
     with _connection(folder) as connection:
-        queue = connection.SimpleQueue("jobs")
+        queue = _queue(connection, "jobs")
         taken = [_take(queue) for _ in range(len(list((folder / "messages").glob("[!.]*"))))]
         queue.close()
     assert len(taken) >= 10
@@ -157,10 +160,28 @@ def test_a_wake_carries_a_job_id_and_nothing_else(tmp_path: Path) -> None:
     application, job_id = celery_application(Settings(data=tmp_path)), uuid4()
     wake(application, job_id)
     with application.connection() as connection:
-        queue = connection.SimpleQueue("ninforge")
+        queue = _queue(connection, "ninforge")
         arguments, keywords, _ = _take(queue)
         queue.close()
     assert (arguments, keywords) == ([str(job_id)], {})
+
+
+def test_processes_that_send_at_once_on_a_fresh_folder_disturb_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for attempt in range(20):
+        applications = [celery_application(Settings(data=tmp_path / str(attempt))) for _ in range(4)]
+        start = threading.Barrier(len(applications))
+
+        def send(application: Celery, start: threading.Barrier = start) -> None:
+            start.wait()
+            wake(application, uuid4())
+
+        with ThreadPoolExecutor(len(applications)) as pool:
+            list(pool.map(send, applications))
+        assert len(list((tmp_path / str(attempt) / "queue" / "messages").iterdir())) == len(applications)
+    assert {path.name for path in tmp_path.iterdir()} == {str(attempt) for attempt in range(20)}, "a file of bindings"
 
 
 def test_a_queue_that_takes_no_message_is_survived(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -173,6 +194,12 @@ def test_a_queue_that_takes_no_message_is_survived(tmp_path: Path, caplog: pytes
 def _connection(folder: Path) -> Connection:
     transport.register()
     return Connection(f"{transport.SCHEME}://", transport_options=transport.transport_options(folder))
+
+
+def _queue(connection: Connection, name: str) -> SimpleQueue:
+    """A queue as the application declares its own: reached by its name, without an exchange."""
+    queue: SimpleQueue = connection.SimpleQueue(Queue(name, Exchange(""), name))
+    return queue
 
 
 def _take(queue: SimpleQueue) -> Any:
