@@ -153,6 +153,7 @@ class PlanDocument(Answer):
     directory_sha256: str
     bits_per_weight: float
     bytes_by_format: Mapping[str, int]
+    let_overridden: bool
     unused: tuple[TensorReference, ...]
     ignored: tuple[TensorReference, ...]
     warnings: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 
 import typer
 from pydantic import ValidationError
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from schemas.errors import Fault, SettingsError
 from workers.settings import Settings
 
-database = typer.Typer(help="The service's database.", no_args_is_help=True)
+database = typer.Typer(help="The service's database.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def add_commands(application: typer.Typer) -> None:
@@ -31,7 +31,8 @@ def serve() -> None:
     """Run the API of a cluster, until interrupted."""
     from service.server import run_server
 
-    run_server(settings(), announce)
+    with suppress(KeyboardInterrupt):
+        run_server(settings(), announce)
 
 
 def worker() -> None:

@@ -68,7 +68,7 @@ def verify(
     reported = None if report is None else read_report(report)
     artifact = read_artifact(file)
     if recipe is None:
-        held = _by_itself(file, thread_count(threads))
+        held = _by_itself(artifact, file, thread_count(threads))
     else:
         planned = plan_conversion(
             given_recipe(recipe).require(integers),
@@ -93,10 +93,11 @@ def verify(
         _say_held(file, artifact, held.sha256, shown, not_shown)
 
 
-def _by_itself(file: Path, threads: int) -> _Held:
+def _by_itself(artifact: Artifact, file: Path, threads: int) -> _Held:
     from workers.engine.verify.legality import verify_words
 
-    with watched(Phase("verifying", None)) as (observer,):
+    payload_bytes = sum(stored.bytes for stored in artifact.objects)
+    with watched(Phase("verifying", payload_bytes)) as (observer,):
         whole = verify_words(file, threads=threads, observer=observer)
     shown = "structure, zero gaps, and that every stored word is one that its format allows"
     return _Held(whole.sha256, whole.payload_blake3, (shown,))

@@ -47,7 +47,7 @@ def converting(model: Model, threads: int) -> Iterator[subprocess.Popen[str]]:
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            while not any(name.startswith(".out.") for name in model.files()):
+            while not any(name.endswith(".partial") for name in model.files()):
                 assert process.poll() is None
                 time.sleep(0.01)
             time.sleep(0.2)

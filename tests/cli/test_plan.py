@@ -46,6 +46,7 @@ def test_json_has_the_names_of_the_interface(model: Model) -> None:
         "directory_sha256": hashlib.sha256(out[16 : 16 + json_bytes]).hexdigest(),
         "bits_per_weight": 8 * (4352 + 64) / (32 * 256 + 16),
         "bytes_by_format": {"raw-bytes-v1": 8, "Q4G64_F16S": 4352, "FP32": 64},
+        "let_overridden": False,
         "unused": [{"source": "base", "tensor": "extra.bias"}],
         "ignored": [],
         "warnings": ["/sources/base/unused/1: the pattern 'idle.*' matches no tensor"],

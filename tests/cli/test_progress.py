@@ -103,10 +103,9 @@ def test_a_phase_of_unknown_length_has_no_total(model: Model) -> None:
     assert " of " not in result.stderr.splitlines()[1]
 
 
-def test_a_phase_with_nothing_to_count_is_not_shown(model: Model) -> None:
-    sources = {"base": {"kind": "checkpoint", "unused": ["*"]}}
-    out = model.with_recipe(objects=model.document["objects"][1:], sources=sources).convert("out")
-    assert ninforge("verify", out).stderr == ""
+@pytest.mark.usefixtures("exact")
+def test_an_artifact_by_itself_is_passed_over_once(model: Model) -> None:
+    assert ninforge("verify", model.convert("out")).stderr == "verifying: 4424 of 4424\n"
 
 
 def test_threads_that_outlive_an_interruption_are_stopped(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -43,7 +45,7 @@ def convert(
     encoding and verifying raise.
     """
     _refuse_taken(out, overwrite)
-    work = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
+    work = out.with_name(f".{secrets.token_hex(8)}.ninfer.partial")
     try:
         create_work_file(plan, work)
         encoded = encode_objects(
@@ -84,23 +86,35 @@ def _refuse_taken(out: Path, overwrite: bool) -> None:
 def _publish(work: Path, out: Path, overwrite: bool) -> None:
     """Gives the finished file its name, in one step and durably; a file that took the name meanwhile is kept."""
     try:
-        if overwrite:
+        if not overwrite:
+            with _links_optional():
+                out.hardlink_to(work)
+                work.unlink()
+        if work.exists():
+            _refuse_taken(out, overwrite)
             work.replace(out)
-        else:
-            out.hardlink_to(work)
     except FileExistsError:
         raise OutputError(
             str(out), expected="a name that is not taken (or --force)", found="an existing file"
         ) from None
     except OSError as error:
-        raise OutputError(
-            str(out), expected="a name that can be given to the finished file", found=str(error)
-        ) from None
+        expected = "a name that can be given to the finished file"
+        raise OutputError(str(out), expected=expected, found=str(error)) from None
     folder = os.open(out.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def _links_optional() -> Iterator[None]:
+    """Passes over file systems without hard links, where taking a name and refusing a taken one are two steps."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
+            raise
 
 
 def _sha256_of(path: Path) -> str:

@@ -6,6 +6,7 @@ file size. It imports no native code.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -111,7 +112,7 @@ class PlannedTensor:
     def sources(self) -> tuple[SourceTensorIdentity, ...]:
         """The source tensors of the value and of what it must equal, in order of first use."""
         return tuple(
-            SourceTensorIdentity(source, entry.file.path.name, tensor, entry.dtype_name, entry.shape)
+            SourceTensorIdentity(source, _shown_name(entry.file.path), tensor, entry.dtype_name, entry.shape)
             for (source, tensor), entry in self.tensors.items()
         )
 
@@ -153,9 +154,10 @@ class Plan:
 
     @property
     def bits_per_weight(self) -> float:
-        """Payload bits of all tensors over their elements."""
+        """Payload bits of all tensors over their elements; 0 for an artifact of resources alone."""
         tensors = [o for o in self.objects if isinstance(o, PlannedTensor)]
-        return 8 * sum(o.bytes for o in tensors) / sum(prod(o.spec.shape) for o in tensors)
+        weights = sum(prod(o.spec.shape) for o in tensors)
+        return 8 * sum(o.bytes for o in tensors) / weights if weights else 0.0
 
     @property
     def bytes_by_format(self) -> dict[str, int]:
@@ -186,6 +188,7 @@ class Plan:
             directory_sha256=self.arrangement.directory_sha256,
             bits_per_weight=self.bits_per_weight,
             bytes_by_format=self.bytes_by_format,
+            let_overridden=self.recipe.let_overridden,
             unused=tuple(TensorReference(source=source, tensor=tensor) for source, tensor in self.unused),
             ignored=tuple(TensorReference(source=source, tensor=tensor) for source, tensor in self.ignored),
             warnings=self.warnings,
@@ -243,6 +246,11 @@ def walk(value: Typed) -> Iterator[Typed]:
     yield value
     for child in value.of:
         yield from walk(child)
+
+
+def _shown_name(path: Path) -> str:
+    """A file's name as text: bytes of it that are no UTF-8 come as escapes, since JSON cannot hold them."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
 def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, TensorEntry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -37,23 +37,15 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeFile:
         check_plane_gaps(reader, reader.artifact.objects)
 
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_file(reader, scratch))
-            for index, stored in enumerate(reader.artifact.objects):
-                for check in _checks(reader, stored):
-                    yield partial(_observed, check, index, observer)
+            yield lambda scratch: whole.append(digest_file(reader, scratch, observer.advanced))
+            for stored in reader.artifact.objects:
+                yield from _checks(reader, stored)
 
         run_steps(steps(), threads)
     return whole[0]
 
 
-_Check = Callable[[Scratch], int]
-
-
-def _observed(check: _Check, index: int, observer: Observer, scratch: Scratch) -> None:
-    observer.advanced(index, check(scratch))
-
-
-def _checks(reader: ArtifactReader, stored: StoredObject) -> Iterator[_Check]:
+def _checks(reader: ArtifactReader, stored: StoredObject) -> Iterator[Step[None]]:
     if not isinstance(stored, TensorObject):
         return
     geometry = FORMATS[stored.format].geometry
@@ -77,7 +69,7 @@ def _checks(reader: ArtifactReader, stored: StoredObject) -> Iterator[_Check]:
 
 def _grouped(
     reader: ArtifactReader, stored: TensorObject, geometry: GroupedGeometry, tile: Tile, scratch: Scratch
-) -> int:
+) -> None:
     groups = -(-tile.width // K_ALIGNMENT) * K_ALIGNMENT // geometry.group
     first = tile.column // geometry.group
     read: dict[PlaneName, Bytes] = {PlaneName.HIGH: np.empty(0, np.uint8)}
@@ -86,30 +78,27 @@ def _grouped(
         read[plane.name] = _rows(reader, stored, plane, tile, (first * size, groups * size), scratch)
     codes, high, scales = read[PlaneName.CODES], read[PlaneName.HIGH], read[PlaneName.SCALES]
     _refuse(stored, _native.legal_grouped(geometry.code_bits, tile.width, codes, high, scales), tile)
-    return sum(data.size for data in read.values())
 
 
-def _row_scaled(reader: ArtifactReader, stored: TensorObject, tile: Tile, scratch: Scratch) -> int:
+def _row_scaled(reader: ArtifactReader, stored: TensorObject, tile: Tile, scratch: Scratch) -> None:
     codes_plane, scales_plane = _planes(stored)
     codes = _rows(reader, stored, codes_plane, tile, (tile.column, tile.width), scratch)
     scales = _rows(reader, stored, scales_plane, tile, (0, scales_plane.row_bytes), scratch)
     _refuse(stored, _native.legal_fp8_row(tile.width, codes, scales), tile)
-    return codes.size + scales.size
 
 
 def _block_scaled(
     reader: ArtifactReader, stored: TensorObject, geometry: BlockScaledGeometry, tile: Tile, scratch: Scratch
-) -> int:
+) -> None:
     plane = _planes(stored)[1]
     per_row = tile.columns // geometry.group
     scales = scratch.take("scales", tile.rows * tile.width // geometry.group)
     start = tile.row * per_row + SCALE_TILE_ROWS * tile.column // geometry.group
     reader.read_at(stored, plane.offset + start, scales.data)
     _refuse(stored, _native.legal_nvfp4_scales(scales, tile.width, swizzled=True), tile)
-    return scales.size
 
 
-def _divisor(reader: ArtifactReader, stored: TensorObject, _scratch: Scratch) -> int:
+def _divisor(reader: ArtifactReader, stored: TensorObject, _scratch: Scratch) -> None:
     word = bytearray(4)
     reader.read_at(stored, _planes(stored)[2].offset, word)
     if not 0 < int.from_bytes(word, "little") < 0x7F800000:
@@ -118,7 +107,6 @@ def _divisor(reader: ArtifactReader, stored: TensorObject, _scratch: Scratch) ->
             expected="a finite divisor above zero",
             found=f"word 0x{int.from_bytes(word, 'little'):08x}",
         )
-    return len(word)
 
 
 def _planes(stored: TensorObject) -> tuple[Plane, ...]:
