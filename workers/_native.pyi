@@ -158,8 +158,8 @@ def derive_grouped(
 def derive_fp8_row(source: _Bytes, dtype: str, k: int, codes: _Bytes, scales: _Bytes, statistics: bool) -> Derivation:
     """Compares every multiplier and code with what the source gives, by arithmetic of its own."""
 
-def derive_cast(source: _Bytes, from_dtype: str, to: str, rule: str, words: _Bytes) -> Mismatch | Fault | None:
-    """The first source word that the rule refuses, or stored word that is not its result, by arithmetic of its own."""
+def derive_cast(source: _Bytes, from_dtype: str, to: str, rule: str, out: _Bytes) -> Fault | None:
+    """Does what `cast` does, by arithmetic of its own."""
 
 def compare_swizzled(natural_scales: _Bytes, k: int, stored: _Bytes) -> Mismatch | None:
     """The first NVFP4 scale word, in natural order, that is not where blockscale-k16-m128x4-v1 puts it."""

@@ -43,7 +43,7 @@ def converting(model: Model, threads: int) -> Iterator[subprocess.Popen[str]]:
     """A conversion in another process that has begun to write."""
     command = [
         *(INSTALLED, "convert", *model.given, "--out", model.folder / "out", "--report", model.folder / "report"),
-        *("--force", "--block-bytes", "8192", "--threads", str(threads)),
+        *("--force", "--block-bytes", "512", "--threads", str(threads)),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

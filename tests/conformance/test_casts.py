@@ -20,29 +20,26 @@ def little_endian(words: list[int], width: int) -> native.Bytes:
 
 
 def check_accepted(case: CastCase, words: list[int], results: list[int]) -> None:
-    """All at once: no fault, the oracle's words, and a verifier that passes them."""
+    """All at once: no fault, and the oracle's words, from the encoder and from the verifier."""
     source = little_endian(words, word_bits(case.dtype) // 8)
     expected = little_endian(results, TARGET_BYTES[case.to])
-    out = np.full(len(expected), native.UNWRITTEN, np.uint8)
-    assert _native.cast(source, case.dtype, case.to, case.by, out) is None
-    width = TARGET_BYTES[case.to]
-    wrong = [f"{words[i]:X}" for i in np.flatnonzero((out != expected).reshape(-1, width).any(axis=1))]
-    assert not wrong, f"{case.name}: {wrong[:10]}"
-    assert _native.derive_cast(source, case.dtype, case.to, case.by, expected) is None
+    for cast in (_native.cast, _native.derive_cast):
+        out = np.full(len(expected), native.UNWRITTEN, np.uint8)
+        assert cast(source, case.dtype, case.to, case.by, out) is None
+        width = TARGET_BYTES[case.to]
+        wrong = [f"{words[i]:X}" for i in np.flatnonzero((out != expected).reshape(-1, width).any(axis=1))]
+        assert not wrong, f"{case.name}: {wrong[:10]}"
 
 
 def check_refused(case: CastCase, refused: dict[int, Reason]) -> None:
     """Each behind two zeros, so that the place shows."""
     width = word_bits(case.dtype) // 8
     source, out = np.zeros(3 * width, np.uint8), np.zeros(3 * TARGET_BYTES[case.to], np.uint8)
-    zeros = np.zeros_like(out)
     for word, reason in refused.items():
         source[2 * width :] = list(word.to_bytes(width, "little"))
-        fault = _native.cast(source, case.dtype, case.to, case.by, out)
-        derived = _native.derive_cast(source, case.dtype, case.to, case.by, zeros)
-        assert isinstance(derived, _native.Fault), f"{case.name}: {word:X}"
-        for found in (native.refusal(fault), native.refusal(derived)):
-            assert found == Refusal(reason, 0, 2, word), f"{case.name}: {word:X}"
+        for cast in (_native.cast, _native.derive_cast):
+            fault = cast(source, case.dtype, case.to, case.by, out)
+            assert native.refusal(fault) == Refusal(reason, 0, 2, word), f"{case.name}: {word:X}"
 
 
 def check(case: CastCase, words: list[int]) -> None:
@@ -65,21 +62,6 @@ def test_cast_and_oracle_agree(case: CastCase) -> None:
 @given(data=st.data())
 def test_cast_and_oracle_agree_on_any_words(case: CastCase, data: st.DataObject) -> None:
     check(case, data.draw(st.lists(st.integers(0, (1 << word_bits(case.dtype)) - 1), min_size=1, max_size=20)))
-
-
-@pytest.mark.parametrize("case", CAST_CASES, ids=lambda case: case.name)
-def test_verifier_finds_each_changed_bit_of_a_cast(case: CastCase) -> None:
-    words = [word for word in case.words[:300] if not isinstance(case.result(word), Reason)][:3]
-    source = little_endian(words, word_bits(case.dtype) // 8)
-    results = [case.result(word) for word in words]
-    width = TARGET_BYTES[case.to]
-    for place in range(len(words)):
-        for bit in range(8 * width):
-            stored = [result ^ (1 << bit) * (i == place) for i, result in enumerate(results) if isinstance(result, int)]
-            found = _native.derive_cast(source, case.dtype, case.to, case.by, little_endian(stored, width))
-            assert isinstance(found, _native.Mismatch), (case.name, place, bit)
-            where = (found.plane, found.row, found.column, found.expected, found.found)
-            assert where == ("words", 0, place, results[place], stored[place])
 
 
 @pytest.mark.parametrize(("dtype", "to", "by"), OUTSIDE)

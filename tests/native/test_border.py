@@ -54,7 +54,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "scales": room(8),
         "statistics": True,
     },
-    "derive_cast": {"source": room(16), "from_dtype": "U64", "to": "I32", "rule": "checked", "words": room(8)},
+    "derive_cast": {"source": room(16), "from_dtype": "U64", "to": "I32", "rule": "checked", "out": room(8)},
     "compare_swizzled": {"natural_scales": room(128 * 8), "k": 128, "stored": room(128 * 8)},
     "compare_words": {"expected": room(24), "found": room(24), "word_bytes": 4, "columns": 3},
 }
@@ -122,7 +122,7 @@ REFUSALS: list[tuple[str, str, Any, str]] = [
     ("derive_fp8_row", "scales", room(9), "scales: expected 8 bytes, found 9"),
     ("derive_cast", "source", room(15), "source: expected one or more times 8 bytes, found 15"),
     ("derive_cast", "rule", "exact", "rule: expected a cast of recipe.md, found U64 to I32 by exact"),
-    ("derive_cast", "words", room(16), "words: expected 8 bytes, found 16"),
+    ("derive_cast", "out", room(16), "out: expected 8 bytes, found 16"),
     ("compare_swizzled", "natural_scales", room(8), "natural_scales: expected one or more times 1024 bytes, found 8"),
     ("compare_swizzled", "k", 65, "k: expected a multiple of 64, found 65"),
     ("compare_swizzled", "stored", room(8), "stored: expected 1024 bytes, found 8"),
@@ -146,6 +146,7 @@ OUTPUTS = [
     ("encode_fp8_row", "scales"),
     ("swizzle_scales", "out"),
     ("cast", "out"),
+    ("derive_cast", "out"),
 ]
 
 

@@ -14,7 +14,7 @@ def test_a_plan_has_everything_that_is_known_before_a_weight_is_read(service: Ru
     plan = service.client.post("/v1/plans", json=job_body()).json()
     assert set(plan) == {
         "objects", "file_bytes", "payload_offset", "directory_sha256", "bits_per_weight", "bytes_by_format", "unused",
-        "ignored", "warnings",
+        "ignored", "warnings", "let_overridden",
     }  # fmt: skip
     assert set(plan["objects"][0]) == {"name", "kind", "shape", "format", "layout", "offset", "bytes"}
     job = service.work(service.submit())

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <variant>
 #include <vector>
 
 namespace ninforge {
@@ -46,8 +45,6 @@ struct Mismatch {
     std::uint64_t expected;
     std::uint64_t found;
 };
-
-using Finding = std::variant<std::monostate, Fault, Mismatch>;
 
 // What a second derivation says of a block of rows. The statistics are filled only where they were asked for and
 // neither a fault nor a mismatch ended the comparison.

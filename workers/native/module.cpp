@@ -3,7 +3,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 
 #include <array>
 #include <string>
@@ -110,7 +109,7 @@ struct CastArguments {
 };
 
 CastArguments cast_arguments(const InputBytes& source, const std::string& from_name, const std::string& to_name,
-                             const std::string& rule_name, const char* target, std::size_t target_bytes) {
+                             const std::string& rule_name, std::size_t out_bytes) {
     const Dtype from = dtype_argument("from_dtype", from_name,
                                       {Dtype::kBf16, Dtype::kF16, Dtype::kF32, Dtype::kF64, Dtype::kI8, Dtype::kI16,
                                        Dtype::kI64, Dtype::kU8, Dtype::kU16, Dtype::kU32, Dtype::kU64});
@@ -118,13 +117,13 @@ CastArguments cast_arguments(const InputBytes& source, const std::string& from_n
     const CastRule rule = rule_argument("rule", rule_name);
     require_cast(from, to, rule);
     const std::size_t count = count_rows("source", source.nbytes(), bytes_of(from));
-    require_size(target, target_bytes, count * bytes_of(to));
+    require_size("out", out_bytes, count * bytes_of(to));
     return {from, to, rule, count};
 }
 
 std::optional<Fault> cast(const InputBytes& source, const std::string& from_dtype, const std::string& to,
                           const std::string& rule, const OutputBytes& out) {
-    const CastArguments of = cast_arguments(source, from_dtype, to, rule, "out", out.nbytes());
+    const CastArguments of = cast_arguments(source, from_dtype, to, rule, out.nbytes());
     return run([&] { return encode::cast(source.data(), of.from, of.to, of.rule, of.count, out.data()); });
 }
 
@@ -191,10 +190,10 @@ Derivation derive_fp8_row(const InputBytes& source, const std::string& dtype_nam
     });
 }
 
-Finding derive_cast(const InputBytes& source, const std::string& from_dtype, const std::string& to,
-                    const std::string& rule, const InputBytes& words) {
-    const CastArguments of = cast_arguments(source, from_dtype, to, rule, "words", words.nbytes());
-    return run([&] { return verify::derive_cast(source.data(), of.from, of.to, of.rule, of.count, words.data()); });
+std::optional<Fault> derive_cast(const InputBytes& source, const std::string& from_dtype, const std::string& to,
+                                 const std::string& rule, const OutputBytes& out) {
+    const CastArguments of = cast_arguments(source, from_dtype, to, rule, out.nbytes());
+    return run([&] { return verify::derive_cast(source.data(), of.from, of.to, of.rule, of.count, out.data()); });
 }
 
 std::optional<Mismatch> compare_swizzled(const InputBytes& natural_scales, std::int64_t columns,
@@ -278,7 +277,7 @@ NB_MODULE(_native, module) {
     module.def("derive_fp8_row", &ninforge::derive_fp8_row, bytes("source"), "dtype"_a, "k"_a, bytes("codes"),
                bytes("scales"), "statistics"_a);
     module.def("derive_cast", &ninforge::derive_cast, bytes("source"), "from_dtype"_a, "to"_a, "rule"_a,
-               bytes("words"));
+               bytes("out"));
     module.def("compare_swizzled", &ninforge::compare_swizzled, bytes("natural_scales"), "k"_a, bytes("stored"));
     module.def("compare_words", &ninforge::compare_words, bytes("expected"), bytes("found"), "word_bytes"_a,
                "columns"_a);

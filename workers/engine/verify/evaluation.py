@@ -13,9 +13,9 @@ import numpy.typing as npt
 from schemas.errors import VerificationError
 from schemas.recipe.expanded import Cast, DraftIds, Reciprocal, ReciprocalRule, Tensor
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
+from workers import _native
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes
-from workers.engine.verify.casts import CastRefusedError, cast_words, widened
 from workers.engine.verify.location import Path, Positions, granule, locate, paths
 
 WINDOW_BYTES = 8 << 20
@@ -86,11 +86,13 @@ def _assemble(
 
 
 def _values(words: Bytes, leaf: Typed) -> npt.NDArray[np.float64]:
-    if leaf.dtype is SourceDtype.F64:
-        return words.view("<f8").astype(np.float64)
-    if not isinstance(leaf.dtype, SourceDtype):
-        raise TypeError(f"{leaf.dtype} is no floating-point dtype")
-    return widened(words, leaf.dtype).view(np.float32).astype(np.float64)
+    match leaf.dtype:
+        case SourceDtype.BF16:
+            return (words.view("<u2").astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        case SourceDtype.F16 | SourceDtype.F32 | SourceDtype.F64:
+            return words.view(f"<f{width(leaf)}").astype(np.float64)
+        case _:
+            raise TypeError(f"{leaf.dtype} is no floating-point dtype")
 
 
 def _reads(here: Positions, found: Positions, unit: int, size: int) -> Iterator[tuple[Positions, int, int]]:
@@ -126,18 +128,16 @@ def _run(name: str, path: Path, start: int, count: int, leaves: Leaves) -> Bytes
 
 
 def _changed(words: Bytes, change: Typed, start: int, where: str) -> Bytes:
-    dtype = change.of[0].dtype
     match change.op:
         case Cast(_, to, by):
-            if not isinstance(dtype, SourceDtype):
-                raise TypeError(f"{dtype} is not cast")
-            try:
-                return cast_words(words, dtype, to, by)
-            except CastRefusedError as refused:
-                at = f"{where}, element {start + refused.position}"
-                raise VerificationError(
-                    at, expected=f"a value that casting to {to} by {by} takes", found="none"
-                ) from None
+            before = change.of[0]
+            derived = np.empty(words.size // width(before) * width(change), np.uint8)
+            fault = _native.derive_cast(words, str(before.dtype), str(to), str(by), derived)
+            if fault is not None:
+                at = f"{where}, element {start + fault.column}"
+                found = f"word 0x{fault.word:x} ({fault.kind})"
+                raise VerificationError(at, expected=f"a value that casting to {to} by {by} takes", found=found)
+            return derived
         case Reciprocal(_, by):
             return derived_divisor(bytes(words), by, where)
         case _:

@@ -1,5 +1,7 @@
 #include "cast.h"
 
+#include <cstring>
+
 #include "exact.h"
 #include "source_words.h"
 
@@ -65,86 +67,88 @@ Outcome whole_number_of_float(typename Words::Word word) {
     return checked_integer(Words::negative(word), odd << (value.exponent + zeros));
 }
 
+using Refusal = std::optional<Fault>;
+
 template <class Word, class Result>
-Finding compare_all(const std::uint8_t* source, std::size_t count, const std::uint8_t* words, Outcome rule(Word)) {
+Refusal derive_all(const std::uint8_t* source, std::size_t count, std::uint8_t* out, Outcome rule(Word)) {
     for (std::size_t i = 0; i < count; ++i) {
         const Word word = load<Word>(source, i);
         const Outcome outcome = rule(word);
         if (outcome.refused) return Fault{outcome.why, 0, i, word};
-        const std::uint32_t found = load<Result>(words, i);
-        if (outcome.word != found) return Mismatch{PlaneName::kWords, 0, i, outcome.word, found};
+        const auto result = static_cast<Result>(outcome.word);
+        std::memcpy(out + i * sizeof(Result), &result, sizeof(Result));
     }
-    return {};
+    return std::nullopt;
 }
 
 template <class Words, class Result>
-Finding compare_floats(const std::uint8_t* source, std::size_t count, const std::uint8_t* words,
+Refusal derive_floats(const std::uint8_t* source, std::size_t count, std::uint8_t* out,
                        Outcome rule(typename Words::Word)) {
-    return compare_all<typename Words::Word, Result>(source, count, words, rule);
+    return derive_all<typename Words::Word, Result>(source, count, out, rule);
 }
 
 template <class Word, class Integer>
-Finding compare_integers(const std::uint8_t* source, std::size_t count, const std::uint8_t* words) {
-    return compare_all<Word, std::uint32_t>(
-        source, count, words, [](Word word) { return whole_number(static_cast<Integer>(word)); });
+Refusal derive_integers(const std::uint8_t* source, std::size_t count, std::uint8_t* out) {
+    return derive_all<Word, std::uint32_t>(
+        source, count, out, [](Word word) { return whole_number(static_cast<Integer>(word)); });
 }
 
-Finding compare_bf16(const std::uint8_t* source, Dtype from, CastRule rule, std::size_t count,
-                     const std::uint8_t* words) {
+Refusal derive_bf16(const std::uint8_t* source, Dtype from, CastRule rule, std::size_t count,
+                     std::uint8_t* out) {
     using Result = std::uint16_t;
     const bool exact = rule == CastRule::kExact;
     if (from == Dtype::kF16)
-        return compare_floats<F16Words, Result>(source, count, words,
+        return derive_floats<F16Words, Result>(source, count, out,
                                                 exact ? same_value<F16Words, 7> : nearest_value<F16Words>);
-    return compare_floats<F32Words, Result>(source, count, words,
+    return derive_floats<F32Words, Result>(source, count, out,
                                             exact ? same_value<F32Words, 7> : nearest_value<F32Words>);
 }
 
-Finding compare_fp32(const std::uint8_t* source, Dtype from, std::size_t count, const std::uint8_t* words) {
+Refusal derive_fp32(const std::uint8_t* source, Dtype from, std::size_t count, std::uint8_t* out) {
     using Result = std::uint32_t;
-    if (from == Dtype::kBf16) return compare_floats<Bf16Words, Result>(source, count, words, same_value<Bf16Words, 23>);
-    return compare_floats<F16Words, Result>(source, count, words, same_value<F16Words, 23>);
+    if (from == Dtype::kBf16) return derive_floats<Bf16Words, Result>(source, count, out, same_value<Bf16Words, 23>);
+    return derive_floats<F16Words, Result>(source, count, out, same_value<F16Words, 23>);
 }
 
-Finding compare_i32(const std::uint8_t* source, Dtype from, std::size_t count, const std::uint8_t* words) {
+Refusal derive_i32(const std::uint8_t* source, Dtype from, std::size_t count, std::uint8_t* out) {
     using Result = std::uint32_t;
     switch (from) {
         case Dtype::kI8:
-            return compare_integers<std::uint8_t, std::int8_t>(source, count, words);
+            return derive_integers<std::uint8_t, std::int8_t>(source, count, out);
         case Dtype::kI16:
-            return compare_integers<std::uint16_t, std::int16_t>(source, count, words);
+            return derive_integers<std::uint16_t, std::int16_t>(source, count, out);
         case Dtype::kI64:
-            return compare_integers<std::uint64_t, std::int64_t>(source, count, words);
+            return derive_integers<std::uint64_t, std::int64_t>(source, count, out);
         case Dtype::kU8:
-            return compare_integers<std::uint8_t, std::uint8_t>(source, count, words);
+            return derive_integers<std::uint8_t, std::uint8_t>(source, count, out);
         case Dtype::kU16:
-            return compare_integers<std::uint16_t, std::uint16_t>(source, count, words);
+            return derive_integers<std::uint16_t, std::uint16_t>(source, count, out);
         case Dtype::kU32:
-            return compare_integers<std::uint32_t, std::uint32_t>(source, count, words);
+            return derive_integers<std::uint32_t, std::uint32_t>(source, count, out);
         case Dtype::kU64:
-            return compare_integers<std::uint64_t, std::uint64_t>(source, count, words);
+            return derive_integers<std::uint64_t, std::uint64_t>(source, count, out);
         case Dtype::kBf16:
-            return compare_floats<Bf16Words, Result>(source, count, words, whole_number_of_float<Bf16Words>);
+            return derive_floats<Bf16Words, Result>(source, count, out, whole_number_of_float<Bf16Words>);
         case Dtype::kF16:
-            return compare_floats<F16Words, Result>(source, count, words, whole_number_of_float<F16Words>);
+            return derive_floats<F16Words, Result>(source, count, out, whole_number_of_float<F16Words>);
         case Dtype::kF32:
-            return compare_floats<F32Words, Result>(source, count, words, whole_number_of_float<F32Words>);
+            return derive_floats<F32Words, Result>(source, count, out, whole_number_of_float<F32Words>);
         default:
-            return compare_floats<F64Words, Result>(source, count, words, whole_number_of_float<F64Words>);
+            return derive_floats<F64Words, Result>(source, count, out, whole_number_of_float<F64Words>);
     }
 }
 
 }  // namespace
 
-Finding derive_cast(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
-                    const std::uint8_t* words) {
+std::optional<Fault> derive_cast(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
+                    std::uint8_t* out) {
     switch (to) {
         case DirectFormat::kBf16:
-            return compare_bf16(source, from, rule, count, words);
+            return derive_bf16(source, from, rule, count, out);
         case DirectFormat::kFp32:
-            return compare_fp32(source, from, count, words);
+            return derive_fp32(source, from, count, out);
         default:
-            return compare_i32(source, from, count, words);
+            return derive_i32(source, from, count, out);
     }
 }
 
