@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -82,7 +82,10 @@ def run_steps(steps: Iterator[Step[None]], threads: int) -> None:
         work()
     else:
         with ThreadPoolExecutor(threads, thread_name_prefix="ninforge") as pool:
-            for _ in range(threads):
-                pool.submit(work)
+            try:
+                wait([pool.submit(work) for _ in range(threads)])
+            except BaseException as interruption:
+                turn.fail(-1, interruption)  # from outside, as by a signal: before any step, so no other is handed out
+                raise
     if turn.failure is not None:
         raise turn.failure

@@ -25,7 +25,7 @@ from schemas.registry import (
     RowScaledGeometry,
     WordOrigin,
 )
-from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Payload, PlaneName, payload
+from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Payload, PlaneName
 from workers import _native
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.faults import word_error
@@ -51,13 +51,10 @@ class Making:
 
     spec: ExpandedObject
     value: Typed
+    payload: Payload
     write: PayloadWriter
     block_bytes: int
     note_reciprocals: Callable[[list[ReciprocalWord]], None]
-
-    @property
-    def payload(self) -> Payload:
-        return payload(self.spec.format, self.spec.shape, where=f"object {self.spec.name}")
 
 
 def tensor_blocks(making: Making) -> Iterator[Block]:

@@ -16,6 +16,7 @@ from schemas.errors import WordError
 from schemas.recipe.expanded import Nvfp4, Same
 from schemas.registry import ResourceEncoding
 from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
+from schemas.storage_layouts import payload
 from workers import _native
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.writer import ArtifactFile
@@ -67,13 +68,22 @@ def encode_objects(
     return [one.record(worker) for one in progress]
 
 
+Part = Callable[[Scratch], int]
+"""Part of the making of one object; returns the payload bytes that it wrote."""
+
+
+def _nothing(_scratch: Scratch) -> int:
+    return 0
+
+
 @dataclass(slots=True)
 class _Progress:
     """What making one object has come to. Several threads add to it."""
 
     planned: PlannedObject
     lock: Lock = field(default_factory=Lock)
-    remaining: int = 0
+    remaining: int = 1
+    """Parts handed out and not ended, and one for what is still to be handed out."""
     blocks: int = 0
     started: float | None = None
     seconds: float = 0.0
@@ -81,13 +91,18 @@ class _Progress:
     source_digests: list[SourceDigest] = field(default_factory=list)
     reciprocals: list[ReciprocalWord] = field(default_factory=list)
 
+    def hand_out(self) -> None:
+        """Counts one more part."""
+        with self.lock:
+            self.remaining += 1
+
     def begin(self) -> None:
         with self.lock:
             if self.started is None:
                 self.started = time.monotonic()
 
     def end(self) -> bool:
-        """Counts one step as done; True for the last one."""
+        """Counts one part as ended; True for the last one."""
         with self.lock:
             self.remaining -= 1
             return self.remaining == 0
@@ -124,25 +139,26 @@ class _Run:
     observer: Observer
     block_bytes: int
 
-    def steps(self, progress: _Progress) -> list[Step[None]]:
-        """Everything to be done for one object; the step that ends last digests the payload as the file holds it."""
-        planned = progress.planned
-        parts: list[Callable[[Scratch], int]] = []
-        match planned:
-            case PlannedResource():
-                parts.append(partial(self._copy_resource, planned))
-            case PlannedTensor():
-                parts += [partial(self._digest_source, progress, *key) for key in planned.digests]
-                parts += self._comparisons(planned)
-                blocks = [
-                    partial(self._block, planned, block) for block in tensor_blocks(self._making(progress, planned))
-                ]
-                progress.blocks = len(blocks)
-                parts += blocks
-        progress.remaining = len(parts)
-        return [partial(self._step, progress, part) for part in parts]
+    def steps(self, progress: _Progress) -> Iterator[Step[None]]:
+        """Everything to be done for one object, each part made when it is handed out. Whichever ends last digests the
+        payload as the file holds it."""
+        for part in self._parts(progress):
+            progress.hand_out()
+            yield partial(self._step, progress, part)
+        yield partial(self._step, progress, _nothing)
 
-    def _step(self, progress: _Progress, part: Callable[[Scratch], int], scratch: Scratch) -> None:
+    def _parts(self, progress: _Progress) -> Iterator[Part]:
+        match progress.planned:
+            case PlannedResource() as planned:
+                yield partial(self._copy_resource, planned)
+            case PlannedTensor() as planned:
+                yield from (partial(self._digest_source, progress, *key) for key in planned.digests)
+                yield from self._comparisons(planned)
+                for block in tensor_blocks(self._making(progress, planned)):
+                    progress.blocks += 1
+                    yield partial(self._block, planned, block)
+
+    def _step(self, progress: _Progress, part: Part, scratch: Scratch) -> None:
         progress.begin()
         done = part(scratch)
         if progress.end():
@@ -156,7 +172,14 @@ class _Run:
         def write(offset: int, data: Bytes) -> None:
             self.file.write_at(stored, offset, data.data)
 
-        return Making(planned.spec, planned.value, write, self.block_bytes, progress.reciprocals.extend)
+        return Making(
+            spec=planned.spec,
+            value=planned.value,
+            payload=payload(planned.format, planned.shape, where=f"object {planned.name}"),
+            write=write,
+            block_bytes=self.block_bytes,
+            note_reciprocals=progress.reciprocals.extend,
+        )
 
     def _block(self, planned: PlannedTensor, block: Block, scratch: Scratch) -> int:
         return block(Evaluation(planned.name, self.inputs, scratch), scratch)
@@ -184,7 +207,7 @@ class _Run:
             digest.update(data.data)
         return digest.hexdigest()
 
-    def _comparisons(self, planned: PlannedTensor) -> Iterator[Callable[[Scratch], int]]:
+    def _comparisons(self, planned: PlannedTensor) -> Iterator[Part]:
         """What must be equal word for word: the operands of each `same`, and the object's `equals`."""
         values = (planned.value, *planned.equals)
         pairs = [

@@ -17,6 +17,7 @@ from schemas.errors import VerificationError
 from schemas.registry import WordOrigin
 from schemas.report import Check as CheckRecord
 from schemas.report import ErrorStatistics, VerifiedObject
+from schemas.storage_layouts import payload
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
@@ -188,6 +189,7 @@ class _ObjectChecks:
                     spec=planned.spec,
                     value=planned.value,
                     equals=planned.equals,
+                    planes=payload(planned.format, planned.shape, where=f"object {planned.name}").planes,
                     lossy=is_lossy(planned.spec),
                     leaves=self.leaves,
                     read=self._read,

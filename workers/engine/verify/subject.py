@@ -10,7 +10,7 @@ import numpy as np
 
 from schemas.errors import VerificationError
 from schemas.recipe.expanded import ExpandedObject
-from schemas.storage_layouts import Plane, payload
+from schemas.storage_layouts import Plane
 from workers import _native
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
@@ -49,15 +49,12 @@ class Subject:
     spec: ExpandedObject
     value: Typed
     equals: tuple[Typed, ...]
+    planes: tuple[Plane, ...]
     lossy: bool
     leaves: Leaves
     read: Callable[[int, Bytes], None]
     """Fills a buffer from a byte of the stored payload on."""
     block_bytes: int
-
-    @property
-    def planes(self) -> tuple[Plane, ...]:
-        return payload(self.spec.format, self.spec.shape, where=self.where).planes
 
     @property
     def where(self) -> str:
