@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas.errors import Fault, SourceError
-from schemas.recipe.expanded import ExpandedRecipe, ExpandedResource, ExpandedSource, Quantization, SourceKind
+from schemas.recipe.expanded import ExpandedRecipe, ExpandedResource, ExpandedSource, SourceKind
 from workers.engine.recipe.inference import TensorType
 from workers.engine.sources.checkpoint import Checkpoint, open_checkpoint
 from workers.engine.sources.config_members import config_differences
@@ -85,12 +85,6 @@ def _unbound(source: ExpandedSource) -> SourceError:
 
 
 def _config_faults(source: ExpandedSource, checkpoint: Checkpoint) -> list[Fault]:
-    if source.quantization is not Quantization.NONE:
-        raise SourceError(
-            f"source {source.name}",
-            expected="quantization none",
-            found=f"{source.quantization}, whose config is not compared with the tensors yet",
-        )
     if source.config is None:
         return []
     differences = config_differences(source.config, checkpoint.config())

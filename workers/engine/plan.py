@@ -7,7 +7,7 @@ file size. It imports no native code.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from schemas.errors import Fault, PlanError
+from schemas.errors import Fault, PlanError, SourceError
 from schemas.interface import PlanDocument, PlannedObjectSummary
 from schemas.recipe.expanded import ExpandedObject, ExpandedRecipe, Fp8Row, Nvfp4, Tensor
 from schemas.registry import Format, Layout, ResourceEncoding
@@ -23,6 +23,7 @@ from schemas.report import TensorReference
 from workers.engine.binding import BoundSources, bind_sources
 from workers.engine.container.arrangement import Arrangement, UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing, Identity
+from workers.engine.quantization_config import quantization_faults
 from workers.engine.recipe.describe import render
 from workers.engine.recipe.inference import Typed, infer_recipe
 from workers.engine.sources.hashed_file import HashedFile
@@ -222,6 +223,7 @@ def plan_conversion(
         raise PlanError(f"recipe {recipe.id}", faults, expected="sources as the recipe describes them")
     typed = infer_recipe(recipe, bound.tensor_type)
     used = [_tensors_of(bound, one.value, *one.equals) for one in typed]
+    _check_quantization(recipe, bound, used)
     unused, warnings = _leftovers(recipe, bound, {key for tensors in used for key in tensors})
     arrangement = _arrange(recipe, bound, framing)
     first = len(recipe.resources)
@@ -256,6 +258,22 @@ def _shown_name(path: Path) -> str:
 def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, TensorEntry]:
     keys = [(n.op.source, n.op.tensor) for value in values for n in walk(value) if isinstance(n.op, Tensor)]
     return {key: bound.tensor(*key) for key in dict.fromkeys(keys)}
+
+
+def _check_quantization(
+    recipe: ExpandedRecipe, bound: BoundSources, used: Sequence[Mapping[SourceTensor, TensorEntry]]
+) -> None:
+    """Raises PlanError for linears in use that are stored otherwise than their checkpoint's own config says."""
+    faults: list[Fault] = []
+    for checkpoint in bound.checkpoints.values():
+        source = recipe.sources[checkpoint.name]
+        names = {tensor for tensors in used for owner, tensor in tensors if owner == checkpoint.name}
+        try:
+            faults += quantization_faults(source, checkpoint, names)
+        except SourceError as error:
+            faults.append(Fault(f"{source.at}/quantization", str(error)))
+    if faults:
+        raise PlanError(f"recipe {recipe.id}", faults, expected="tensors stored as the quantization config says")
 
 
 def _leftovers(
