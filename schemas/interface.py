@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from schemas.problems import Problem
 from schemas.report import ConversionReport, RecipeIdentity, TensorReference
@@ -22,6 +22,9 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PR
 Where = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=PRINTABLE)]
 
 Item = TypeVar("Item")
+
+MAX_MEMBERS = 1000
+"""Most members of a request's body, and of each of its maps: recipes have at most 64 sources."""
 
 
 class Body(BaseModel):
@@ -42,6 +45,15 @@ class JobRequest(Body):
     `recipe` is the id of a registered one or a whole document; `sources` says where each of its sources is; `let`
     replaces named integers of the recipe; `resources` gives single resources another place than the recipe's.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded(cls, body: object) -> object:
+        """Refuses what is too much to tell every fault of."""
+        for name, found in [("the body", body), *(body.items() if isinstance(body, dict) else ())]:
+            if name != "recipe" and isinstance(found, dict) and len(found) > MAX_MEMBERS:
+                raise ValueError(f"expected at most {MAX_MEMBERS} members in {name[:100]}, found {len(found)}")
+        return body
 
     recipe: Name | dict[str, Any]
     sources: dict[Name, Where]

@@ -8,6 +8,7 @@ their own as plain text (a Host that is not allowed, a body too large, a range t
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from sqlalchemy.exc import OperationalError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +26,8 @@ from schemas.problems import INTERNAL, MEDIA_TYPE, Problem, ProblemFault, proble
 from schemas.recipe.pointer import escape
 from workers.public_problems import public_problem
 from workers.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "bad-request",
@@ -77,6 +81,13 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
     @application.exception_handler(NinforgeError)
     def engine_error(_: Request, error: NinforgeError) -> Response:
         return ProblemResponse(public_problem(error, settings))
+
+    @application.exception_handler(OperationalError)
+    def unusable_database(_: Request, error: OperationalError) -> Response:
+        logger.error("the database cannot be used: %s", error.__cause__ or error)
+        detail = "The database cannot be used now, for its disk is full or it does not answer. Try again later."
+        unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+        return ProblemResponse(problem("database", unavailable, "Database not usable", detail), {"Retry-After": "30"})
 
     @application.exception_handler(RequestValidationError)
     def invalid_request(_: Request, error: RequestValidationError) -> Response:

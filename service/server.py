@@ -24,20 +24,33 @@ def run_server(settings: Settings, announce: Announce) -> None:
     configure_logging()
     with _listening(settings) as listener:
         application = create_application(settings)
-        server = uvicorn.Server(
+        server = _AnnouncingServer(
+            lambda: announce(_address(settings.host, listener)),
             uvicorn.Config(
                 application,
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-            )
+            ),
         )
-        announce(_address(settings.host, listener))
         try:
             server.run(sockets=[listener])
         finally:
             application.state.service.database.close()
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """A server that tells of itself once it answers."""
+
+    def __init__(self, started: Callable[[], None], config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
 
 
 @contextmanager

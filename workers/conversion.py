@@ -29,7 +29,7 @@ from workers.database import Database
 from workers.engine.encode import create_work_file, encode_objects
 from workers.engine.plan import Plan
 from workers.engine.report import report_head
-from workers.engine.verify import Coverage, verify_artifact
+from workers.engine.verify import Coverage, Verification, verify_artifact
 from workers.heartbeat import Heartbeat
 from workers.public_problems import public_problem
 from workers.settings import Settings
@@ -110,15 +110,18 @@ class Conversion:
         if claim is None:
             return
         with self._working_under(claim) as heartbeat:
-            sha256 = self._job().artifact_sha256 or self._verify_file(claim, heartbeat)
-            self._context.storage.publish(self._work_file(), sha256)
+            storage, sha256 = self._context.storage, self._job().artifact_sha256
+            if sha256 is None or self._work_file().exists() or not storage.artifact(sha256).is_file():
+                verification = self._verify_file(claim, heartbeat)
+                sha256 = verification.sha256
+                storage.publish(self._work_file(), sha256, verification.state)
             with self._context.database.writing() as session:
                 job_records.record_ready(session, claim)
             self._context.storage.discard_work(self._job_id)
             logger.info("job %s is ready: %s", self._job_id, sha256)
 
-    def _verify_file(self, claim: Claim, heartbeat: Heartbeat) -> str:
-        """Verifies the whole work file and records it; the SHA-256 of the file."""
+    def _verify_file(self, claim: Claim, heartbeat: Heartbeat) -> Verification:
+        """Verifies the whole work file and records it."""
         with self._context.database.writing() as session:
             job_records.begin_verifying_progress(session, claim)
         plan, coverage = self._planned(), Coverage(self._job().verify)
@@ -134,7 +137,7 @@ class Conversion:
         head = report_head(plan, sha256=verification.sha256, verification=record)
         with self._context.database.writing() as session:
             job_records.record_verified(session, claim, verification.objects, head)
-        return verification.sha256
+        return verification
 
     def _check_digests(self, verified: Sequence[VerifiedObject]) -> None:
         """Raises VerificationError if a payload is not the one that its encoder recorded."""

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PositiveInt, field_validator
+from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -77,12 +77,36 @@ class Settings(BaseSettings):
     def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
         return tuple(root.expanduser().absolute() for root in roots)
 
+    @field_validator("source_roots")
+    @classmethod
+    def _folders(cls, roots: tuple[Path, ...], info: ValidationInfo) -> tuple[Path, ...]:
+        for root in roots:
+            if root not in _below_data(info.data) and not root.is_dir():
+                raise ValueError(f"expected folders that exist, found no folder {root}")
+        return roots
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, url: str | None) -> str | None:
+        return _of_scheme(url, "postgresql+psycopg", "postgresql")
+
+    @field_validator("broker_url")
+    @classmethod
+    def _redis(cls, url: str | None) -> str | None:
+        return _of_scheme(url, "redis", "rediss", "redis+socket")
+
     @field_validator("host")
     @classmethod
     def _loopback(cls, host: str) -> str:
         if host == "localhost" or _is_loopback(host):
             return host
         raise ValueError(f"expected a loopback address (127.0.0.1, ::1, localhost), found {host!r}")
+
+
+def _of_scheme(url: str | None, *schemes: str) -> str | None:
+    if url is not None and url.partition("://")[0] not in schemes:
+        raise ValueError(f"expected a URL that begins with {schemes[0]}://, found {url.partition('://')[0]!r}")
+    return url
 
 
 def _is_loopback(host: str) -> bool:

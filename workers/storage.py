@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from schemas.errors import VerificationError
+from workers.engine.container.reader import FileState
+
 _BLOCK = 512
 
 
@@ -42,17 +45,18 @@ class Storage:
         """The published file of that SHA-256."""
         return self._artifacts / f"{sha256}.ninfer"
 
-    def publish(self, work_file: Path, sha256: str) -> None:
-        """Moves a verified file into the store, whole and durably. Done twice, the second time changes nothing.
+    def publish(self, work_file: Path, sha256: str, state: FileState) -> None:
+        """Moves a file that was verified in `state` into the store, whole and durably.
 
-        Raises FileNotFoundError if the file is neither here nor there.
+        Raises VerificationError if the path holds another file by now, or a changed one.
         """
-        artifact = self.artifact(sha256)
         try:
-            work_file.replace(artifact)
+            unchanged = FileState.of(work_file.lstat()) == state
         except FileNotFoundError:
-            if not artifact.is_file():
-                raise
+            unchanged = False
+        if not unchanged:
+            raise VerificationError("artifact", expected="the file that was verified", found="another or a changed one")
+        work_file.replace(self.artifact(sha256))
         _sync_folder(self._artifacts)
 
     def discard_work(self, job_id: UUID) -> None:

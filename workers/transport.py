@@ -50,28 +50,49 @@ class WholeMessageChannel(filesystem.Channel):
     """A channel whose messages are only ever seen whole, in the order in which they were put."""
 
     def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override] # as kombu's own do
-        folder = Path(self.data_folder_out)
+        folder = self._folder(self.data_folder_out)
         name = f"{time.time_ns():020d}_{uuid4().hex}.{queue}.msg"
         hidden = folder / f".{name}"
         hidden.write_text(json.dumps(payload))
         hidden.replace(folder / name)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:  # noqa: ARG002 - the base class has it
-        folder, taken = Path(self.data_folder_in), Path(self.processed_folder)
-        for file in sorted(folder.glob("[!.]*.msg")):
-            if file.name.partition(".")[2] != f"{queue}.msg":
-                continue
+        taken = self._folder(self.processed_folder)
+        for file in self._waiting(queue):
             try:
                 mine = file.rename(taken / file.name)
             except FileNotFoundError:
                 continue  # another worker was faster
-            content = mine.read_bytes()
-            mine.unlink()
-            try:
-                return json.loads(content)
-            except ValueError:
-                logger.warning("dropped the message %s, which is damaged", mine.name)
+            message = _whole_message(mine)
+            if message is not None:
+                return message
+            logger.warning("dropped the message %s, which is damaged", mine.name)
         raise Empty
+
+    def _size(self, queue: str) -> int:
+        return len(self._waiting(queue))
+
+    def _waiting(self, queue: str) -> list[Path]:
+        folder = self._folder(self.data_folder_in)
+        return [file for file in sorted(folder.glob("[!.]*.msg")) if file.name.partition(".")[2] == f"{queue}.msg"]
+
+    @staticmethod
+    def _folder(name: str) -> Path:
+        """A folder of the queue, which somebody may have removed meanwhile: that loses messages and nothing else."""
+        folder = Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def _whole_message(file: Path) -> dict[str, Any] | None:
+    """The message in a file, which is removed; None for what is no message of kombu's."""
+    try:
+        message = json.loads(file.read_bytes())
+        file.unlink()
+    except (ValueError, OSError):
+        return None
+    properties = message.get("properties") if isinstance(message, dict) else None
+    return message if isinstance(properties, dict) and "delivery_tag" in properties else None
 
 
 class WholeMessageTransport(filesystem.Transport):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from schemas.errors import NinforgeError
 from service.cli import conversion, inspection, recipes, running, verification
-from service.cli.consoles import tell_error, unwritable
+from service.cli.consoles import say, tell_error, unwritable
 from service.cli.interruption import InterruptedBySignal, raise_on_signals
 
 EXIT_FAULT = 1
@@ -40,6 +41,12 @@ class _Commands(TyperGroup):
         raise typer.Exit(EXIT_FAULT)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        say(f"ninforge {version('ninforge')}")
+        raise typer.Exit
+
+
 application = typer.Typer(
     name="ninforge",
     cls=_Commands,
@@ -49,6 +56,17 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help and usage errors: nothing boxed, coloured or wrapped
 )
+
+
+@application.callback()
+def _front(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Turns model checkpoints into verified .ninfer artifacts."""
+
+
 for module in (running, conversion, inspection, verification):
     module.add_commands(application)
 application.add_typer(recipes.application, name="recipe")

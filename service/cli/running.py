@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import typer
+from alembic.util.exc import CommandError
 from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
 
-from schemas.errors import Fault, SettingsError
+from schemas.errors import Fault, OutputError, SettingsError
 from workers.settings import Settings
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 database = typer.Typer(help="The service's database.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -24,14 +31,15 @@ def up() -> None:
     """Run the whole service: API and one worker, until interrupted. Settings are NINFORGE_* variables."""
     from service.embedded import run_embedded
 
-    run_embedded(settings(), announce)
+    with _answering_database():
+        run_embedded(settings(), announce)
 
 
 def serve() -> None:
     """Run the API of a cluster, until interrupted."""
     from service.server import run_server
 
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), _answering_database():
         run_server(settings(), announce)
 
 
@@ -39,7 +47,8 @@ def worker() -> None:
     """Run one worker of a cluster, until interrupted."""
     from workers.process import run_worker
 
-    raise typer.Exit(run_worker(settings()))
+    with _answering_database():
+        raise typer.Exit(run_worker(settings()))
 
 
 @database.command("upgrade")
@@ -50,8 +59,9 @@ def upgrade() -> None:
 
     found = settings()
     Storage(found.data).prepare()
-    with closing(Database.of(found)) as opened:
+    with _answering_database(), closing(Database.of(found)) as opened:
         opened.upgrade()
+        typer.echo(f"up to date: {opened.engine.url.render_as_string(hide_password=True)}")
 
 
 def announce(address: str) -> None:
@@ -64,8 +74,27 @@ def settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        faults = [Fault(_variable(one["loc"]), f"{one['msg']}, found {one['input']!r}") for one in error.errors()]
+        faults = [Fault(_variable(one["loc"]), _message(one)) for one in error.errors()]
         raise SettingsError("environment", faults, expected="NINFORGE_* variables that the service takes") from None
+
+
+def _message(error: ErrorDetails) -> str:
+    """What is wrong with one setting: in the words of the settings class where it has some."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    return f"{error['msg']}, found {error['input']!r}"
+
+
+@contextmanager
+def _answering_database() -> Iterator[None]:
+    """Tells of a database that does not answer as of any other fault, without a traceback."""
+    try:
+        yield
+    except (SQLAlchemyError, CommandError) as error:
+        found = str(error.__cause__ or error).strip().splitlines()[0]
+        raise OutputError(
+            "database", expected="one that this version can use (NINFORGE_DATABASE_URL)", found=found
+        ) from None
 
 
 def _variable(location: tuple[int | str, ...]) -> str:

@@ -10,6 +10,6 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz")
-def healthz() -> Health:
+async def healthz() -> Health:
     """200 as long as the process serves requests."""
     return Health(status="ok")

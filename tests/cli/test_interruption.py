@@ -38,6 +38,18 @@ def long_work(tmp_path: Path) -> Model:
     return Model(outputs, checkpoint, tmp_path / "recipe.json", content)
 
 
+@pytest.fixture(autouse=True)
+def usual_signals() -> Iterator[None]:
+    """Signals as a terminal leaves them: who runs the tests may have them ignored, as a shell's background job."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @contextmanager
 def converting(model: Model, threads: int) -> Iterator[subprocess.Popen[str]]:
     """A conversion in another process that has begun to write."""

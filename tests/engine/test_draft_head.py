@@ -69,16 +69,18 @@ def test_counts_that_cannot_be_are_refused(at: int, count: int, message: str) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "expected a JSON object"),
-        ("[]", "expected a member added_tokens_decoder"),
+        ("{", "resource tokenizer_config.json: expected"),
+        ("[]", "resource tokenizer_config.json: expected"),
         ("{}", "expected a member added_tokens_decoder"),
         ('{"added_tokens_decoder": []}', "expected a member added_tokens_decoder"),
-        ('{"added_tokens_decoder": {"3": {}}}', "expected `special` true or false"),
-        ('{"added_tokens_decoder": {"3": {"special": 1}}}', "expected `special` true or false"),
+        ('{"added_tokens_decoder": {"3": []}}', "expected entries whose `special` is true or false"),
+        ('{"added_tokens_decoder": {"3": {"special": 1}}}', "expected entries whose `special` is true or false"),
+        ('{"added_tokens_decoder": {"4": {"special": true}, "4": {"special": false}}}', "every name once"),
+        (json.dumps({"added_tokens_decoder": {"9" * 5000: {"special": True}}}), "ids from 0 to 9, found entry '9999"),
         ('{"added_tokens_decoder": {"10": {"special": true}}}', "expected ids from 0 to 9, found entry '10'"),
         ('{"added_tokens_decoder": {"-1": {"special": true}}}', "expected ids from 0 to 9, found entry '-1'"),
         ('{"added_tokens_decoder": {"x": {"special": true}}}', "expected ids from 0 to 9, found entry 'x'"),
-        ('{"added_tokens_decoder": {"1": {"special": true}, "01": {"special": true}}}', "expected every id once"),
+        ('{"added_tokens_decoder": {"01": {"special": true}}}', "expected ids without leading zeros"),
         (json.dumps({"added_tokens_decoder": {str(i): {"special": True} for i in range(7)}}), "at most 6 special ids"),
     ],
 )
@@ -88,7 +90,7 @@ def test_a_tokenizer_config_without_usable_special_tokens_is_refused(text: str, 
 
 
 def test_special_ids_are_those_that_say_so() -> None:
-    decoder = {"7": {"special": True}, "2": {"special": False}, "0": {"special": True, "content": "<s>"}}
+    decoder = {"7": {"special": True}, "2": {"special": False}, "0": {"special": True, "content": "<s>"}, "1": {}}
     text = json.dumps({"added_tokens_decoder": decoder})
     assert special_ids(text.encode(), OP, where="resource") == (0, 7)
 

@@ -367,7 +367,7 @@ def test_the_error_names_the_recipe_and_lists_the_faults() -> None:
     with pytest.raises(RecipeError) as caught:
         expand_document(recipe(foo=1, revision=0), where="my recipe")
     message = str(caught.value)
-    assert message.startswith("my recipe: expected a recipe as recipe.md describes it, found 2 faults:\n")
+    assert message.startswith("my recipe: expected a recipe in the recipe language, version 1, found 2 faults:\n")
     assert "  /foo: unknown member 'foo'" in message
     assert "  /revision: a revision is at least 1, found 0" in message
 

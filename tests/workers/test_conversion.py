@@ -26,6 +26,7 @@ from workers.conversion import Conversion, WorkerContext
 from workers.database import Database, database_time
 from workers.engine.encode import create_work_file, encode_objects
 from workers.engine.plan import Plan
+from workers.engine.verify import Verification, verify_artifact
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.submission import Submission
@@ -318,10 +319,10 @@ def test_a_worker_killed_at_any_seam_is_followed_by_one_that_finishes(
     assert site.work_files() == []
 
 
-def test_what_has_been_verified_is_not_verified_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_been_published_is_not_verified_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = site.submit()
     with monkeypatch.context() as patch:
-        patch.setattr(Storage, "publish", _raise(Killed()))
+        patch.setattr(job_records, "record_ready", _raise(Killed()))
         site.die(job_id)
     assert site.job(job_id).state is JobState.VERIFYING
     monkeypatch.setattr(conversion, "verify_artifact", _raise(AssertionError("verified again")))
@@ -431,3 +432,39 @@ def test_deaths_with_progress_between_them_are_forgiven(
             patience.die(job_id)
     job = site.advance(job_id)
     assert (job.state, job.artifact_sha256) == (JobState.READY, undisturbed)
+
+
+def _flip(file: Path) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(-1, 2)
+        [last] = opened.read(1)
+        opened.seek(-1, 2)
+        opened.write(bytes([last ^ 1]))
+
+
+def _replace(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_bytes(b"evil")
+    other.replace(file)
+
+
+def _link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize("change", [_flip, _replace, _link, Path.unlink])
+def test_a_file_that_changes_after_it_was_verified_is_not_published(
+    site: Site, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+) -> None:
+    def changing(plan: Plan, path: Path, **options: Any) -> Verification:
+        verification = verify_artifact(plan, path, **options)
+        change(path)
+        return verification
+
+    monkeypatch.setattr(conversion, "verify_artifact", changing)
+    job = site.advance(site.submit())
+    assert job.state is JobState.FAILED
+    assert job.error is not None
+    assert job.error["type"] == "urn:ninforge:problem:verification"
+    assert list(site.artifacts()) == []

@@ -31,13 +31,15 @@ def test_the_defaults_need_nothing_and_open_nothing(tmp_path: Path, monkeypatch:
 def test_every_setting_has_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NINFORGE_DATA", "elsewhere")
-    monkeypatch.setenv("NINFORGE_SOURCE_ROOTS", f"/models{os.pathsep}here")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.setenv("NINFORGE_SOURCE_ROOTS", f"{tmp_path / 'models'}{os.pathsep}here")
     monkeypatch.setenv("NINFORGE_ALLOWED_HOSTS", "localhost,forge.example")
     monkeypatch.setenv("NINFORGE_PORT", "0")
     monkeypatch.setenv("NINFORGE_THREADS", "3")
     settings = Settings()
     assert settings.data == tmp_path / "elsewhere"
-    assert settings.source_roots == (Path("/models"), tmp_path / "here")
+    assert settings.source_roots == (tmp_path / "models", tmp_path / "here")
     assert settings.allowed_hosts == ("localhost", "forge.example")
     assert (settings.port, settings.threads) == (0, 3)
 
@@ -73,5 +75,8 @@ def test_a_value_that_is_not_allowed_is_told(monkeypatch: pytest.MonkeyPatch, va
 
 
 def test_settings_reach_a_child_process_unchanged(tmp_path: Path) -> None:
-    settings = Settings(data=tmp_path, source_roots=(tmp_path / "a", tmp_path / "b"), threads=7, lease_seconds=1.5)
+    roots = (tmp_path / "a", tmp_path / "b")
+    for root in roots:
+        root.mkdir()
+    settings = Settings(data=tmp_path, source_roots=roots, threads=7, lease_seconds=1.5)
     assert Settings.model_validate_json(settings.model_dump_json()) == settings

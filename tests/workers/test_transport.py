@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -184,9 +185,24 @@ def test_processes_that_send_at_once_on_a_fresh_folder_disturb_nobody(
     assert {path.name for path in tmp_path.iterdir()} == {str(attempt) for attempt in range(20)}, "a file of bindings"
 
 
+@pytest.mark.parametrize("content", ["{}", '{"body": "x"}', '{"properties": {}}', "[]", '"text"'])
+def test_what_is_no_message_is_dropped(queue: SimpleQueue, folder: Path, content: str) -> None:
+    queue.put("wanted")
+    (folder / "messages" / "0_stray.jobs.msg").write_text(content)
+    (folder / "messages" / "1_folder.jobs.msg").mkdir()
+    assert _take(queue) == "wanted"
+
+
+def test_a_queue_whose_folders_were_removed_goes_on(queue: SimpleQueue, folder: Path) -> None:
+    shutil.rmtree(folder)
+    queue.put("wanted")
+    assert _take(queue) == "wanted"
+
+
 def test_a_queue_that_takes_no_message_is_survived(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     application = celery_application(Settings(data=tmp_path))
     (tmp_path / "queue" / "messages").rmdir()
+    (tmp_path / "queue" / "messages").write_text("in the way")
     wake(application, uuid4())
     assert "waits for the sweeper" in caplog.text
 

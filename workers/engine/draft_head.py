@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,8 +9,10 @@ import numpy.typing as npt
 
 from schemas.errors import SourceError, WordError
 from schemas.recipe.expanded import DraftIds
+from workers.engine.sources.json_object import parse_object
 
 COUNT_BYTES = 8
+MAX_ID_DIGITS = 10
 
 
 def check_ranking_size(size: int, op: DraftIds, *, where: str) -> None:
@@ -45,25 +46,20 @@ def special_ids(tokenizer_config: bytes, op: DraftIds, *, where: str) -> tuple[i
 
     Raises SourceError where the document has no such member, or an id is no id of the domain.
     """
-    try:
-        document = json.loads(tokenizer_config)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(where, expected="a JSON object", found=str(error)) from None
-    decoder = document.get("added_tokens_decoder") if isinstance(document, Mapping) else None
+    decoder = parse_object(tokenizer_config, where).get("added_tokens_decoder")
     if not isinstance(decoder, Mapping):
         raise SourceError(where, expected="a member added_tokens_decoder with token entries", found="none")
     ids = []
     for key, entry in decoder.items():
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("special"), bool):
-            raise SourceError(
-                where, expected="`special` true or false in every entry", found=f"entry {key!r}: {entry!r}"
-            )
-        if not (key.isascii() and key.isdecimal() and int(key) < op.domain):
-            raise SourceError(where, expected=f"ids from 0 to {op.domain - 1}", found=f"entry {key!r}")
-        if entry["special"]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("special", False), bool):
+            found = f"entry {key[:20]!r}: {str(entry)[:60]!r}"
+            raise SourceError(where, expected="entries whose `special` is true or false", found=found)
+        if not (key.isascii() and key.isdecimal() and len(key) <= MAX_ID_DIGITS and int(key) < op.domain):
+            raise SourceError(where, expected=f"ids from 0 to {op.domain - 1}", found=f"entry {key[:20]!r}")
+        if key != str(int(key)):
+            raise SourceError(where, expected="ids without leading zeros", found=f"entry {key!r}")
+        if entry.get("special", False):
             ids.append(int(key))
-    if len(set(ids)) != len(ids):
-        raise SourceError(where, expected="every id once", found=f"one twice among {sorted(ids)}")
     if len(ids) > op.take:
         raise SourceError(where, expected=f"at most {op.take} special ids", found=str(len(ids)))
     return tuple(sorted(ids))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,6 +29,20 @@ _FILE_KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells that a file is still the same one, unchanged."""
+
+    device: int
+    inode: int
+    bytes: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileState:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
 class ArtifactReader:
     """An open artifact whose front has been checked. Safe to read from several threads.
 
@@ -42,6 +57,10 @@ class ArtifactReader:
         except BaseException:
             self.close()
             raise
+
+    def state(self) -> FileState:
+        """The state of the open file now."""
+        return FileState.of(os.fstat(self._fd))
 
     def read_at(self, stored: StoredObject, offset: int, buffer: WriteableBuffer) -> None:
         """Fills `buffer` with bytes of the object from `offset` on."""

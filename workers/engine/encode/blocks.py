@@ -30,7 +30,6 @@ from workers import _native
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.faults import word_error
 from workers.engine.recipe.inference import Typed
-from workers.engine.reciprocal import ReciprocalWord, reciprocal_word
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile, tiles
 
@@ -54,7 +53,6 @@ class Making:
     payload: Payload
     write: PayloadWriter
     block_bytes: int
-    note_reciprocals: Callable[[list[ReciprocalWord]], None]
 
 
 def tensor_blocks(making: Making) -> Iterator[Block]:
@@ -236,16 +234,15 @@ def _divisor_block(making: Making) -> Block:
     plane = making.payload.plane(PlaneName.DIVISOR)
 
     def run(evaluation: Evaluation, _scratch: Scratch) -> int:
-        word, reciprocals = divisor_word(making.value, evaluation, making.spec.name)
-        making.note_reciprocals(reciprocals)
+        word = divisor_word(making.value, evaluation, making.spec.name)
         making.write(plane.offset, np.frombuffer(word, np.uint8))
         return plane.bytes
 
     return run
 
 
-def divisor_word(value: Typed, evaluation: Evaluation, name: str) -> tuple[bytes, list[ReciprocalWord]]:
-    """The one divisor word of an NVFP4 value, little-endian, and the reciprocals taken for it.
+def divisor_word(value: Typed, evaluation: Evaluation, name: str) -> bytes:
+    """The one divisor word of an NVFP4 value, little-endian.
 
     Raises WordError unless all that the value names agree bit for bit, finite and above zero.
     """
@@ -253,15 +250,13 @@ def divisor_word(value: Typed, evaluation: Evaluation, name: str) -> tuple[bytes
     if not isinstance(op, Nvfp4):
         raise TypeError("NVFP4 words are copied from an nvfp4 value")
     words: list[tuple[str, bytes]] = []
-    reciprocals: list[ReciprocalWord] = []
     for node in value.of[2:]:
         where = evaluation.where(node, 0)
+        if op.convention is DivisorConvention.MULTIPLIERS:
+            words.append((where, evaluation.divisor(node, op.reciprocal)))
+            continue
         word = np.empty(4, np.uint8)
         evaluation.read(node, 0, word)
-        if op.convention is DivisorConvention.MULTIPLIERS:
-            reciprocals.append(reciprocal_word(bytes(word), op.reciprocal, where))
-            words.append((where, reciprocals[-1].divisor))
-            continue
         fault = _native.check_positive(word, "F32", 1)
         if fault is not None:
             raise word_error(fault, where)
@@ -269,7 +264,7 @@ def divisor_word(value: Typed, evaluation: Evaluation, name: str) -> tuple[bytes
     if len({word for _, word in words}) > 1:
         shown = "; ".join(f"0x{int.from_bytes(word, 'little'):08x} in {where}" for where, word in words)
         raise WordError(f"object {name}", expected="bit-identical divisors", found=shown)
-    return words[0][1], reciprocals
+    return words[0][1]
 
 
 def _read_tile(evaluation: Evaluation, scratch: Scratch, node: Typed, tile: Tile) -> Bytes:

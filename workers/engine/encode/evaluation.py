@@ -24,6 +24,7 @@ from schemas.recipe.expanded import (
     Gather,
     Nvfp4,
     Reciprocal,
+    ReciprocalRule,
     Reshape,
     Same,
     Slice,
@@ -33,8 +34,9 @@ from schemas.recipe.expanded import (
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
 from workers import _native
 from workers.engine.encode.faults import word_error
+from workers.engine.encode.lifting import casts_below
 from workers.engine.recipe.inference import Typed
-from workers.engine.reciprocal import reciprocal_word
+from workers.engine.reciprocal import ReciprocalWord, reciprocal_word
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.trace import origin
 
@@ -77,6 +79,8 @@ class Evaluation:
         self._name = name
         self._inputs = inputs
         self._scratch = scratch
+        self.reciprocals: list[ReciprocalWord] = []
+        """The reciprocals taken so far."""
 
     def read(self, node: Typed, start: int, out: Bytes, depth: int = 0) -> None:
         """Fills `out` with the elements of `node` from position `start` (C order) on.
@@ -101,11 +105,7 @@ class Evaluation:
             case Cast():
                 self._cast(node, node.op, start, out, depth)
             case Reciprocal():
-                word = self._take(depth, 4)
-                self.read(node.of[0], start, word, depth + 1)
-                out[:] = np.frombuffer(
-                    reciprocal_word(bytes(word), node.op.by, self.where(node, start)).divisor, np.uint8
-                )
+                out[:] = np.frombuffer(self.divisor(node.of[0], node.op.by, depth), np.uint8)
             case DraftIds():
                 ids = self._inputs.draft_ids(node.op)
                 out[:] = ids[start : start + out.size // 4].astype("<i4").view(np.uint8)
@@ -113,6 +113,14 @@ class Evaluation:
                 raise TypeError("quantized values are copied plane by plane")
             case _:
                 assert_never(node.op)
+
+    def divisor(self, node: Typed, rule: ReciprocalRule, depth: int = 0) -> bytes:
+        """The divisor that the one multiplier in `node` becomes, as a little-endian binary32 word. Raises WordError."""
+        word = self._take(depth, width(node))
+        self.read(node, 0, word, depth + 1)
+        found = reciprocal_word(bytes(word), rule, self.where(node, 0))
+        self.reciprocals.append(found)
+        return found.divisor
 
     def where(self, node: Typed, position: int) -> str:
         """The object and, where one holds it, the source element behind a position of `node`."""
@@ -126,7 +134,8 @@ class Evaluation:
         child, size = node.of[0], width(node)
         inner = prod(node.shape[op.axis + 1 :])
         run, period, skip = node.shape[op.axis] * inner, child.shape[op.axis] * inner, op.start * inner
-        for outer, within, count, length, piece in _periods(start, out, run, period, size):
+        covers = not casts_below(child)
+        for outer, within, count, length, piece in _periods(start, out, run, period, size, covers=covers):
             if count > 1:
                 cover = self._take(depth, count * period * size)
                 self.read(child, outer * period, cover, depth + 1)
@@ -141,7 +150,7 @@ class Evaluation:
         runs = [child.shape[op.axis] * inner for child in node.of]
         ends = list(accumulate(runs))
         period = ends[-1]
-        for outer, within, count, length, piece in _periods(start, out, period, period, size):
+        for outer, within, count, length, piece in _periods(start, out, period, period, size, covers=True):
             if count > 1:
                 rows = piece.reshape(count, period * size)
                 for child, run, end in zip(node.of, runs, ends, strict=True):
@@ -192,15 +201,17 @@ class Evaluation:
         order = np.argsort(starts, kind="stable")
         ascending = starts[order]
         rows = out.reshape(starts.size, unit * size)
-        for first, last in _windows(ascending, unit, size):
+        alone = casts_below(child)
+        windows = ((i, i + 1) for i in range(starts.size)) if alone else _windows(ascending, unit, size)
+        for first, last in windows:
             low, high = int(ascending[first]), int(ascending[last - 1]) + unit
             if last - first == 1:
                 self.read(child, low, rows[order[first]], depth + 1)
                 continue
             cover = self._take(depth, (high - low) * size)
             self.read(child, low, cover, depth + 1)
-            windows = np.lib.stride_tricks.sliding_window_view(cover, unit * size)
-            rows[order[first:last]] = windows[(ascending[first:last] - low) * size]
+            runs = np.lib.stride_tricks.sliding_window_view(cover, unit * size)
+            rows[order[first:last]] = runs[(ascending[first:last] - low) * size]
 
     def _cast(self, node: Typed, op: Cast, start: int, out: Bytes, depth: int) -> None:
         child = node.of[0]
@@ -211,7 +222,9 @@ class Evaluation:
             raise word_error(fault, self.where(child, start + fault.column))
 
 
-def _periods(start: int, out: Bytes, run: int, period: int, size: int) -> Iterator[tuple[int, int, int, int, Bytes]]:
+def _periods(
+    start: int, out: Bytes, run: int, period: int, size: int, *, covers: bool
+) -> Iterator[tuple[int, int, int, int, Bytes]]:
     """Cuts a run of results into (outer, within, count, length, piece).
 
     Either `count` whole runs (within 0) from period `outer` on, few and short enough for one covering read, or (count
@@ -219,7 +232,7 @@ def _periods(start: int, out: Bytes, run: int, period: int, size: int) -> Iterat
     """
     position, end = start, start + out.size // size
     fits = COVER_BYTES // (period * size)
-    covers = fits > 1 and run * size < SHORT_BYTES and period <= MAX_WASTE * run
+    covers = covers and fits > 1 and run * size < SHORT_BYTES and period <= MAX_WASTE * run
     while position < end:
         outer, within = divmod(position, run)
         whole = (end - position) // run if within == 0 and covers else 0

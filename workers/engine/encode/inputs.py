@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -12,7 +13,9 @@ import numpy.typing as npt
 from schemas.recipe.expanded import DraftIds
 from workers.engine.draft_head import COUNT_BYTES, check_ranking_size, ranking_counts, select_draft_ids, special_ids
 from workers.engine.encode.evaluation import Evaluation, Positions
+from workers.engine.encode.lifting import lifted
 from workers.engine.plan import Plan, PlannedTensor
+from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.sources.reading import OpenFiles
 from workers.engine.sources.tensor_digest import tensor_digest
@@ -27,7 +30,10 @@ class PlannedInputs:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._files = OpenFiles(plan.sources.roots)
-        self._tensors = {planned.name: planned for planned in plan.objects if isinstance(planned, PlannedTensor)}
+        self._values = {
+            planned.name: lifted(planned.value) for planned in plan.objects if isinstance(planned, PlannedTensor)
+        }
+        self._row_lists = RowLists(self._values, self._make_rows)
         self._selections: dict[DraftIds, npt.NDArray[np.int32]] = {}
         self._lock = Lock()
 
@@ -41,8 +47,12 @@ class PlannedInputs:
 
     def rows_of(self, name: str, start: int, stop: int) -> Positions:
         """Elements start to stop of the I32 object of this name, as row numbers."""
-        words = np.empty(4 * (stop - start), np.uint8)
-        Evaluation(name, self, Scratch()).read(self._tensors[name].value, start, words)
+        return self._row_lists.of(name)[start:stop]
+
+    def _make_rows(self, name: str) -> Positions:
+        value = self._values[name]
+        words = np.empty(4 * prod(value.shape), np.uint8)
+        Evaluation(name, self, Scratch()).read(value, 0, words)
         return words.view("<i4").astype(np.int64)
 
     def draft_ids(self, op: DraftIds) -> npt.NDArray[np.int32]:

@@ -23,6 +23,7 @@ from workers.engine.container.writer import ArtifactFile
 from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.inputs import PlannedInputs
+from workers.engine.encode.lifting import lifted
 from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor, walk
 from workers.engine.recipe.inference import Typed
 from workers.engine.reciprocal import ReciprocalWord
@@ -154,9 +155,9 @@ class _Run:
             case PlannedTensor() as planned:
                 yield from (partial(self._digest_source, progress, *key) for key in planned.digests)
                 yield from self._comparisons(planned)
-                for block in tensor_blocks(self._making(progress, planned)):
+                for block in tensor_blocks(self._making(planned)):
                     progress.blocks += 1
-                    yield partial(self._block, planned, block)
+                    yield partial(self._block, progress, planned, block)
 
     def _step(self, progress: _Progress, part: Part, scratch: Scratch) -> None:
         progress.begin()
@@ -166,7 +167,7 @@ class _Run:
             progress.seconds = time.monotonic() - (progress.started or 0.0)
         self.observer.advanced(progress.planned.index, done)
 
-    def _making(self, progress: _Progress, planned: PlannedTensor) -> Making:
+    def _making(self, planned: PlannedTensor) -> Making:
         stored = self.plan.arrangement.objects[planned.index]
 
         def write(offset: int, data: Bytes) -> None:
@@ -174,15 +175,18 @@ class _Run:
 
         return Making(
             spec=planned.spec,
-            value=planned.value,
+            value=lifted(planned.value),
             payload=payload(planned.format, planned.shape, where=f"object {planned.name}"),
             write=write,
             block_bytes=self.block_bytes,
-            note_reciprocals=progress.reciprocals.extend,
         )
 
-    def _block(self, planned: PlannedTensor, block: Block, scratch: Scratch) -> int:
-        return block(Evaluation(planned.name, self.inputs, scratch), scratch)
+    def _block(self, progress: _Progress, planned: PlannedTensor, block: Block, scratch: Scratch) -> int:
+        evaluation = Evaluation(planned.name, self.inputs, scratch)
+        done = block(evaluation, scratch)
+        with progress.lock:
+            progress.reciprocals += evaluation.reciprocals
+        return done
 
     def _copy_resource(self, planned: PlannedResource, _scratch: Scratch) -> int:
         stored = self.plan.arrangement.objects[planned.index]
@@ -222,7 +226,8 @@ class _Run:
                 pairs += [(one, two, "equals") for one, two in zip(planned.value.of[:2], other.of[:2], strict=True)]
             else:
                 pairs.append((planned.value, other, "equals"))
-        for one, two, word in pairs:
+        for first, second, word in pairs:
+            one, two = lifted(first), lifted(second)
             step = max(self.block_bytes // width(one), 1)
             total = prod(one.shape)
             for start in range(0, total, step):
@@ -232,7 +237,7 @@ class _Run:
 
     def _compare_divisors(self, planned: PlannedTensor, other: Typed, scratch: Scratch) -> int:
         evaluation = Evaluation(planned.name, self.inputs, scratch)
-        mine, theirs = (divisor_word(value, evaluation, planned.name)[0] for value in (planned.value, other))
+        mine, theirs = (divisor_word(value, evaluation, planned.name) for value in (planned.value, other))
         if mine != theirs:
             raise WordError(
                 evaluation.where(planned.value.of[2], 0),

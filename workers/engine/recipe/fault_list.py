@@ -23,7 +23,7 @@ SHOWN = 16
 NODE_BYTES = 16
 """The least that a node of an expression adds to the canonical form, names apart."""
 
-EXPECTED = "a recipe as recipe.md describes it"
+EXPECTED = "a recipe in the recipe language, version 1"
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

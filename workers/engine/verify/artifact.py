@@ -19,7 +19,7 @@ from schemas.report import Check as CheckRecord
 from schemas.report import ErrorStatistics, VerifiedObject
 from schemas.storage_layouts import payload
 from workers.engine.container.gaps import stray_bytes
-from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.reader import ArtifactReader, FileState
 from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.recipe.inference import Typed
 from workers.engine.recipe.recipe_rules import is_lossy
@@ -46,12 +46,14 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A passed verification. `sha256` is that of the whole file; `seed` drew the rows of a sample (None for full)."""
+    """A passed verification. `sha256` is that of the whole file, `state` that in which it was verified; `seed` drew the
+    rows of a sample (None for full)."""
 
     coverage: Coverage
     seed: int | None
     bytes: int
     sha256: str
+    state: FileState
     objects: tuple[VerifiedObject, ...]
 
 
@@ -78,10 +80,10 @@ class _Findings:
 
     def _error(self) -> ErrorStatistics | None:
         """Over all tiles, summed in their order so that it does not depend on which thread came first."""
-        if not self._tiles:
-            return None
         tiles = [self._tiles[number] for number in sorted(self._tiles)]
         elements = sum(tile.elements for tile in tiles)
+        if not elements:
+            return None
         error, signal = fsum(t.squared_error for t in tiles), fsum(t.squared_signal for t in tiles)
         snr = 10 * log10(signal / error) if error > 0 and signal > 0 else None
         return ErrorStatistics(max_abs=max(t.max_abs for t in tiles), rms=sqrt(error / elements), snr_db=snr)
@@ -118,6 +120,7 @@ def verify_artifact(
     """
     drawn = secrets.randbits(32) if seed is None and coverage is Coverage.SAMPLE else seed
     with ArtifactReader(path) as reader, PlannedLeaves(plan) as leaves:
+        state = reader.state()
         _check_front(plan, reader)
         _check_between(reader)
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
@@ -130,9 +133,13 @@ def verify_artifact(
                 yield from checks.steps()
 
         run_steps(steps(), threads)
+        if reader.state() != state:
+            raise VerificationError(
+                "artifact", expected="a file that stays as it is while it is verified", found="a change"
+            )
         digests = whole[0].payload_blake3
         objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
-        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, objects)
+        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, state, objects)
 
 
 def _check_front(plan: Plan, reader: ArtifactReader) -> None:

@@ -50,25 +50,34 @@ def evaluate(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> B
 
     Raises VerificationError, naming the object, where a cast or reciprocal does not take what the source holds.
     """
-    return _assemble(
-        node, start, stop, leaves, width(node), lambda path, low, count: _run(name, path, low, count, leaves)
-    )
+
+    def words(path: Path, found: Bytes) -> Bytes:
+        leaf = path.leaf.op
+        where = f"object {name}, source tensor {leaf.source}:{leaf.tensor}" if isinstance(leaf, Tensor) else name
+        for change in path.changes:
+            found = _changed(found, change, where)
+        return found
+
+    return _assemble(node, start, stop, leaves, width(node), words)
 
 
-def evaluate_exactly(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> npt.NDArray[np.float64]:
-    """The same elements before any cast, in binary64: for error statistics."""
+def evaluate_exactly(node: Typed, start: int, stop: int, leaves: Leaves) -> npt.NDArray[np.float64]:
+    """The same elements without any rounding, in binary64: for error statistics."""
 
-    def run(path: Path, low: int, count: int) -> Bytes:
-        words = _run(name, Path(path.leaf, ()), low, count, leaves)
-        return _values(words, path.leaf).view(np.uint8)
+    def values(path: Path, found: Bytes) -> Bytes:
+        exact = _values(found, path.leaf)
+        for change in path.changes:
+            if isinstance(change.op, Reciprocal):
+                exact = 1.0 / exact
+        return exact.view(np.uint8)
 
-    return _assemble(node, start, stop, leaves, 8, run).view(np.float64)
+    return _assemble(node, start, stop, leaves, 8, values).view(np.float64)
 
 
 def _assemble(
-    node: Typed, start: int, stop: int, leaves: Leaves, size: int, run: Callable[[Path, int, int], Bytes]
+    node: Typed, start: int, stop: int, leaves: Leaves, size: int, result_of: Callable[[Path, Bytes], Bytes]
 ) -> Bytes:
-    """Elements of `size` bytes each, put together from runs of the leaves."""
+    """Elements of `size` bytes each: what `result_of` makes of the words of each path's leaf that the value holds."""
     unit = gcd(granule(node), start, stop)
     numbers, found = locate(node, np.arange(start, stop, unit, dtype=np.int64), leaves.rows)
     result = np.empty((stop - start) * size, np.uint8)
@@ -76,12 +85,11 @@ def _assemble(
     for number, path in enumerate(paths(node)):
         here = np.flatnonzero(numbers == number)
         for chosen, low, count in _reads(here, found, unit, width(path.leaf)):
-            words = run(path, low, count)
-            if np.all(np.diff(found[chosen]) == unit):
-                units[chosen] = words.reshape(chosen.size, unit * size)
-            else:
-                windows = np.lib.stride_tricks.sliding_window_view(words, unit * size)
-                units[chosen] = windows[(found[chosen] - low) * size]
+            words = _leaf_words(path.leaf, low, count, leaves)
+            if np.any(np.diff(found[chosen]) != unit):
+                windows = np.lib.stride_tricks.sliding_window_view(words, unit * width(path.leaf))
+                words = windows[(found[chosen] - low) * width(path.leaf)].reshape(-1)
+            units[chosen] = result_of(path, words).reshape(chosen.size, unit * size)
     return result
 
 
@@ -110,33 +118,28 @@ def _reads(here: Positions, found: Positions, unit: int, size: int) -> Iterator[
             pending += [chosen[middle:], chosen[:middle]]
 
 
-def _run(name: str, path: Path, start: int, count: int, leaves: Leaves) -> Bytes:
-    """`count` elements from `start` of a leaf, with its changes applied."""
-    match path.leaf.op:
+def _leaf_words(leaf: Typed, start: int, count: int, leaves: Leaves) -> Bytes:
+    """`count` elements of a leaf from `start` on."""
+    match leaf.op:
         case Tensor(tensor, source):
-            words = np.empty(count * width(path.leaf), np.uint8)
-            leaves.read(source, tensor, start * width(path.leaf), words)
-            where = f"object {name}, source tensor {source}:{tensor}"
+            words = np.empty(count * width(leaf), np.uint8)
+            leaves.read(source, tensor, start * width(leaf), words)
+            return words
         case DraftIds() as op:
-            words = leaves.draft_ids(op)[4 * start : 4 * (start + count)]
-            where = f"object {name}"
+            return leaves.draft_ids(op)[4 * start : 4 * (start + count)]
         case _:
-            raise TypeError(f"{path.leaf.op} is no leaf")
-    for change in path.changes:
-        words = _changed(words, change, start, where)
-    return words
+            raise TypeError(f"{leaf.op} is no leaf")
 
 
-def _changed(words: Bytes, change: Typed, start: int, where: str) -> Bytes:
+def _changed(words: Bytes, change: Typed, where: str) -> Bytes:
     match change.op:
         case Cast(_, to, by):
             before = change.of[0]
             derived = np.empty(words.size // width(before) * width(change), np.uint8)
             fault = _native.derive_cast(words, str(before.dtype), str(to), str(by), derived)
             if fault is not None:
-                at = f"{where}, element {start + fault.column}"
                 found = f"word 0x{fault.word:x} ({fault.kind})"
-                raise VerificationError(at, expected=f"a value that casting to {to} by {by} takes", found=found)
+                raise VerificationError(where, expected=f"a value that casting to {to} by {by} takes", found=found)
             return derived
         case Reciprocal(_, by):
             return derived_divisor(bytes(words), by, where)

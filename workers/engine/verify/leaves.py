@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import prod
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -13,6 +14,7 @@ import numpy as np
 from schemas.errors import VerificationError
 from schemas.recipe.expanded import DraftIds
 from workers.engine.plan import Plan, PlannedTensor
+from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes
 from workers.engine.verify.evaluation import Leaves, evaluate
 from workers.engine.verify.location import Positions
@@ -24,25 +26,23 @@ class PlannedLeaves(Leaves):
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._tensors = {planned.name: planned for planned in plan.objects if isinstance(planned, PlannedTensor)}
+        self._values = {planned.name: planned.value for planned in plan.objects if isinstance(planned, PlannedTensor)}
+        self._row_lists = RowLists(self._values, self._derive_rows)
         self._shards: dict[Path, OpenShard] = {}
-        self._rows: dict[str, Positions] = {}
         self._ids: dict[DraftIds, Bytes] = {}
         self._lock = Lock()
-        self._derive_lock = Lock()
 
     def read(self, source: str, tensor: str, offset: int, out: Bytes) -> None:
         """Fills `out` from byte `offset` of the tensor on. Raises SourceError."""
         self._shard(self._plan.sources.tensor(source, tensor).file.path).read(tensor, offset, out)
 
     def rows(self, name: str) -> Positions:
-        """The row numbers in the I32 object of this name, derived once."""
-        with self._derive_lock:
-            if name not in self._rows:
-                planned = self._tensors[name]
-                words = evaluate(name, planned.value, 0, planned.spec.shape[0], self)
-                self._rows[name] = words.view("<i4").astype(np.int64)
-            return self._rows[name]
+        """The row numbers in the I32 object of this name."""
+        return self._row_lists.of(name)
+
+    def _derive_rows(self, name: str) -> Positions:
+        value = self._values[name]
+        return evaluate(name, value, 0, prod(value.shape), self).view("<i4").astype(np.int64)
 
     def draft_ids(self, op: DraftIds) -> Bytes:
         """The little-endian I32 words of the selection."""
@@ -59,7 +59,7 @@ class PlannedLeaves(Leaves):
             ranking.readinto(row)
         counts = [int.from_bytes(row[8 * i : 8 * i + 8], "little", signed=True) for i in range(op.domain)]
         decoder = json.loads(bound.resources[op.special].file.path.read_bytes())["added_tokens_decoder"]
-        forced = sorted(int(key) for key, entry in decoder.items() if entry["special"] is True)
+        forced = sorted(int(key) for key, entry in decoder.items() if entry.get("special") is True)
         among_forced = set(forced)
         by_count = sorted(range(op.domain), key=lambda token: (-counts[token], token))
         picked = [token for token in by_count if token not in among_forced][: op.take - len(forced)]
