@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +23,7 @@ from workers.settings import Settings
 
 _WRITE = "ninforge_write"
 _BUSY_TIMEOUT_MS = 30_000
+_RETRY_SECONDS = 0.02
 _MIGRATION_LOCK = 0x6E69_6E66_6F72_6765
 
 
@@ -90,6 +93,20 @@ def database_time(session: Session) -> datetime:
     return session.execute(select(func.clock_timestamp(type_=UtcDateTime()))).scalar_one()
 
 
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switches the file to WAL. Where several processes do so at once, SQLite refuses some without waiting."""
+    deadline = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
+
+
 def _sqlite_engine(url: URL) -> Engine:
     engine = create_engine(url)
 
@@ -100,7 +117,7 @@ def _sqlite_engine(url: URL) -> Engine:
         driver.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(driver)
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
