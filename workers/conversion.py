@@ -114,7 +114,7 @@ class Conversion:
             if sha256 is None or self._work_file().exists() or not storage.artifact(sha256).is_file():
                 verification = self._verify_file(claim, heartbeat)
                 sha256 = verification.sha256
-                storage.publish(self._work_file(), sha256, verification.state)
+                storage.publish(self._work_file(), sha256, verification.stamp)
             with self._context.database.writing() as session:
                 job_records.record_ready(session, claim)
             self._context.storage.discard_work(self._job_id)

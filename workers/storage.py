@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from schemas.errors import VerificationError
-from workers.engine.container.reader import FileState
+from workers.engine.file_stamp import FileStamp
 
 _BLOCK = 512
 
@@ -45,13 +45,13 @@ class Storage:
         """The published file of that SHA-256."""
         return self._artifacts / f"{sha256}.ninfer"
 
-    def publish(self, work_file: Path, sha256: str, state: FileState) -> None:
-        """Moves a file that was verified in `state` into the store, whole and durably.
+    def publish(self, work_file: Path, sha256: str, stamp: FileStamp) -> None:
+        """Moves a file that was verified under `stamp` into the store, whole and durably.
 
         Raises VerificationError if the path holds another file by now, or a changed one.
         """
         try:
-            unchanged = FileState.of(work_file.lstat()) == state
+            unchanged = FileStamp.of(work_file.lstat()) == stamp
         except FileNotFoundError:
             unchanged = False
         if not unchanged:

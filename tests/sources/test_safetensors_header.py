@@ -11,10 +11,11 @@ import pytest
 from schemas.errors import SourceError
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
 from tests.sources.written import WIDTHS, described, file_bytes, library_bytes, words
+from workers.engine.file_stamp import FileStamp
 from workers.engine.sources.json_object import MAX_VALUES
 from workers.engine.sources.roots import ANYWHERE
 from workers.engine.sources.safetensors_header import TensorEntry, parse_header, read_header
-from workers.engine.sources.source_file import FileStamp, SourceFile, opened
+from workers.engine.sources.source_file import SourceFile, opened
 
 
 def read(folder: Path, content: bytes) -> dict[str, TensorEntry]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -14,6 +13,7 @@ from schemas.errors import ArtifactError
 from workers.engine.container.directory import StoredObject
 from workers.engine.container.front import PREFIX_BYTES, Artifact, check_whole, read_directory, read_prefix
 from workers.engine.container.strict_json import describe
+from workers.engine.file_stamp import FileStamp
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -27,20 +27,6 @@ _FILE_KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFSOCK: "a socket",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What tells that a file is still the same one, unchanged."""
-
-    device: int
-    inode: int
-    bytes: int
-    modified_ns: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> FileState:
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class ArtifactReader:
@@ -58,9 +44,9 @@ class ArtifactReader:
             self.close()
             raise
 
-    def state(self) -> FileState:
-        """The state of the open file now."""
-        return FileState.of(os.fstat(self._fd))
+    def stamp(self) -> FileStamp:
+        """The stamp of the open file as it is now."""
+        return FileStamp.of(os.fstat(self._fd))
 
     def read_at(self, stored: StoredObject, offset: int, buffer: WriteableBuffer) -> None:
         """Fills `buffer` with bytes of the object from `offset` on."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schemas.errors import SourceError
+from workers.engine.file_stamp import FileStamp
 from workers.engine.sources.roots import Roots, failure_words
 from workers.engine.sources.wording import shown_path
 
@@ -26,16 +27,6 @@ class Placed(Protocol):
 
     @property
     def where(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class FileStamp:
-    """What tells that a file is still the one that was looked at, unchanged."""
-
-    device: int
-    inode: int
-    bytes: int
-    modified_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +51,6 @@ def place_words(owner: str, path: Path) -> str:
     return f"{owner}, file {shown_path(path)}"
 
 
-def stamp_of(descriptor: int) -> FileStamp:
-    status = os.fstat(descriptor)
-    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
 @contextmanager
 def opened(
     owner: str, path: Path, roots: Roots, *, expected: str = "a regular file"
@@ -72,7 +58,7 @@ def opened(
     """The file's descriptor while the block runs, and the file. Raises SourceError (see Roots.open_file)."""
     descriptor = roots.open_file(path, place_words(owner, path), expected=expected)
     try:
-        yield descriptor, SourceFile(owner, path, stamp_of(descriptor))
+        yield descriptor, SourceFile(owner, path, FileStamp.of(os.fstat(descriptor)))
     finally:
         os.close(descriptor)
 

@@ -19,7 +19,8 @@ from schemas.report import Check as CheckRecord
 from schemas.report import ErrorStatistics, VerifiedObject
 from schemas.storage_layouts import payload
 from workers.engine.container.gaps import stray_bytes
-from workers.engine.container.reader import ArtifactReader, FileState
+from workers.engine.container.reader import ArtifactReader
+from workers.engine.file_stamp import FileStamp
 from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.recipe.inference import Typed
 from workers.engine.recipe.recipe_rules import is_lossy
@@ -46,14 +47,14 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A passed verification. `sha256` is that of the whole file, `state` that in which it was verified; `seed` drew the
+    """A passed verification. `sha256` is that of the whole file, `stamp` tells that it is that file; `seed` drew the
     rows of a sample (None for full)."""
 
     coverage: Coverage
     seed: int | None
     bytes: int
     sha256: str
-    state: FileState
+    stamp: FileStamp
     objects: tuple[VerifiedObject, ...]
 
 
@@ -120,7 +121,7 @@ def verify_artifact(
     """
     drawn = secrets.randbits(32) if seed is None and coverage is Coverage.SAMPLE else seed
     with ArtifactReader(path) as reader, PlannedLeaves(plan) as leaves:
-        state = reader.state()
+        stamp = reader.stamp()
         _check_front(plan, reader)
         _check_between(reader)
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
@@ -133,13 +134,13 @@ def verify_artifact(
                 yield from checks.steps()
 
         run_steps(steps(), threads)
-        if reader.state() != state:
+        if reader.stamp() != stamp:
             raise VerificationError(
                 "artifact", expected="a file that stays as it is while it is verified", found="a change"
             )
         digests = whole[0].payload_blake3
         objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
-        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, state, objects)
+        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, stamp, objects)
 
 
 def _check_front(plan: Plan, reader: ArtifactReader) -> None:
