@@ -30,6 +30,7 @@ def test_the_readme_s_recipe_and_commands_work_as_they_stand(tmp_path: Path) -> 
     commands = re.findall(r"^\| `(ninforge [^`]+)`", README, re.MULTILINE)
     assert [command.split()[1] for command in commands] == [
         "recipe",
+        "recipe",
         "plan",
         "convert",
         "inspect",

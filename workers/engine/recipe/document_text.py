@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,9 +14,10 @@ from schemas.errors import Fault, RecipeError
 from schemas.recipe.limits import TEXT_BYTES
 from workers.engine.recipe.fault_list import EXPECTED
 from workers.engine.recipe.json_events import json_events
-from workers.engine.recipe.text_events import Place, RecipeText, build, locate
+from workers.engine.recipe.text_events import Event, Place, RecipeText, build, locate, scalar_spans
 from workers.engine.recipe.yaml_events import yaml_events
 
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -31,12 +33,43 @@ class TextDocument:
         """Line and column of each JSON pointer; of one to a member that is missing, those of where it would be."""
         ancestors = {at: list(_with_ancestors(at)) for at in pointers}
         wanted = {ancestor for chain in ancestors.values() for ancestor in chain}
-        events = json_events(self.source) if self.is_json else yaml_events(self.source)
-        found = locate(events, wanted)
+        found = locate(self._events(), wanted)
         return {
             at: self.source.place(next(found[ancestor] for ancestor in chain if ancestor in found))
             for at, chain in ancestors.items()
         }
+
+    def with_scalars(self, values: Mapping[str, str | int | None]) -> str:
+        """The text with other scalars at some JSON pointers, and all else as it was.
+
+        A text is written without quotes where it stood so and still reads as a text. Raises KeyError for a pointer to
+        no scalar.
+        """
+        text = self.source.text
+        spans = scalar_spans(self._events(), values.keys())
+        for at in sorted(values, key=lambda at: spans[at].start, reverse=True):
+            start = spans[at].start
+            old = text[spans[at]].rstrip()  # a block scalar ends where the next line begins
+            text = f"{text[:start]}{self._spelled(values[at], old)}{text[start + len(old) :]}"
+        return text
+
+    def _spelled(self, value: str | int | None, old: str) -> str:
+        plain = isinstance(value, str) and not self.is_json and old[:1].isalnum() and _is_plain(value)
+        return str(value) if plain else json.dumps(value)
+
+    def _events(self) -> Iterator[Event]:
+        return json_events(self.source) if self.is_json else yaml_events(self.source)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML reads characters without quotes as this text."""
+    if not _PLAIN.fullmatch(text):
+        return False
+    source = RecipeText(text, "")
+    try:
+        return build(yaml_events(source), source) == text
+    except RecipeError:  # digits around an e are a number too large
+        return False
 
 
 def _with_ancestors(at: str) -> Iterator[str]:

@@ -29,11 +29,11 @@ def json_events(source: RecipeText) -> Iterator[Event]:
         start, end = token.span()
         match token.lastgroup:
             case "mark":
-                yield Event(_MARKS[token[0]], None, start)
+                yield Event(_MARKS[token[0]], None, start, end)
             case "text":
-                yield Event(Kind.MEMBER if _COLON.match(text, end) else Kind.SCALAR, json.loads(token[0]), start)
+                yield Event(Kind.MEMBER if _COLON.match(text, end) else Kind.SCALAR, json.loads(token[0]), start, end)
             case _:
-                yield Event(Kind.SCALAR, _word(token[0], start, source), start)
+                yield Event(Kind.SCALAR, _word(token[0], start, source), start, end)
 
 
 def _word(word: str, index: int, source: RecipeText) -> bool | int | float | None:

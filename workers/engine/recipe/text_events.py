@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -23,11 +23,13 @@ class Kind(Enum):
 
 
 class Event(NamedTuple):
-    """One step through a document: `value` is that of a scalar or the name of a member, `start` its character."""
+    """One step through a document: `value` is that of a scalar or the name of a member, `start` its first character,
+    `end` the one after its last."""
 
     kind: Kind
     value: object
     start: int
+    end: int
 
 
 class Place(NamedTuple):
@@ -107,7 +109,7 @@ def build(events: Iterable[Event], source: RecipeText) -> object:
     """
     root: list[object] = []
     stack = [_Open(root, None)]
-    for kind, value, index in events:
+    for kind, value, index, _ in events:
         innermost = stack[-1]
         if kind is Kind.END:
             stack.pop()
@@ -129,20 +131,35 @@ def build(events: Iterable[Event], source: RecipeText) -> object:
 def locate(events: Iterable[Event], wanted: Collection[str]) -> dict[str, int]:
     """The characters at which the nodes of some JSON pointers begin; for a member, where it is named."""
     found: dict[str, int] = {}
+    for at, event in _pointed(events):
+        if at in wanted:
+            found.setdefault(at, event.start)
+    return found
+
+
+def scalar_spans(events: Iterable[Event], wanted: Collection[str]) -> dict[str, slice]:
+    """The characters that spell the scalars of some JSON pointers."""
+    return {
+        at: slice(event.start, event.end)
+        for at, event in _pointed(events)
+        if event.kind is Kind.SCALAR and at in wanted
+    }
+
+
+def _pointed(events: Iterable[Event]) -> Iterator[tuple[str, Event]]:
+    """Each event but the ends with the JSON pointer of its node; a member has that of its value."""
     stack: list[list[str | int]] = []  # of each open container its pointer, and its next item or current member
-    for kind, value, index in events:
-        if kind is Kind.END:
+    for event in events:
+        if event.kind is Kind.END:
             stack.pop()
             continue
-        if kind is Kind.MEMBER:
-            stack[-1][1] = str(value)
+        if event.kind is Kind.MEMBER:
+            stack[-1][1] = str(event.value)
         at = f"{stack[-1][0]}/{escape(stack[-1][1])}" if stack else ""
-        if at in wanted:
-            found.setdefault(at, index)
-        if kind is Kind.MEMBER:
+        yield at, event
+        if event.kind is Kind.MEMBER:
             continue
         if stack and isinstance(stack[-1][1], int):
             stack[-1][1] += 1
-        if kind is not Kind.SCALAR:
+        if event.kind is not Kind.SCALAR:
             stack.append([at, 0])
-    return found

@@ -38,7 +38,7 @@ def yaml_events(source: RecipeText) -> Iterator[Event]:
                 _check_document(event, documents, source)
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 open_nodes.pop()
-                yield Event(Kind.END, None, _start(event))
+                yield Event(Kind.END, None, *_span(event))
             case yaml.NodeEvent():
                 names = bool(open_nodes) and open_nodes[-1].turn()
                 yield _name(event, source) if names else _value(event, source)
@@ -64,6 +64,11 @@ class _Node:
 def _start(event: yaml.Event) -> int:
     """The character at which an event starts."""
     return 0 if event.start_mark is None else event.start_mark.index
+
+
+def _span(event: yaml.Event) -> tuple[int, int]:
+    """The characters of an event; of a collection, those that open or close it."""
+    return _start(event), 0 if event.end_mark is None else event.end_mark.index
 
 
 def _check_document(event: yaml.DocumentStartEvent, number: int, source: RecipeText) -> None:
@@ -94,19 +99,18 @@ def _name(event: yaml.NodeEvent, source: RecipeText) -> Event:
     name = _scalar(event, source)
     if not isinstance(name, str):
         raise source.error(index, f"the name of a member is a text, found {event.value!r}; quotes make it one")
-    return Event(Kind.MEMBER, name, index)
+    return Event(Kind.MEMBER, name, *_span(event))
 
 
 def _value(event: yaml.NodeEvent, source: RecipeText) -> Event:
     _check_plain(event, source)
-    index = _start(event)
     match event:
         case yaml.ScalarEvent():
-            return Event(Kind.SCALAR, _scalar(event, source), index)
+            return Event(Kind.SCALAR, _scalar(event, source), *_span(event))
         case yaml.MappingStartEvent():
-            return Event(Kind.OBJECT, None, index)
+            return Event(Kind.OBJECT, None, *_span(event))
         case _:
-            return Event(Kind.LIST, None, index)
+            return Event(Kind.LIST, None, *_span(event))
 
 
 def _scalar(event: yaml.ScalarEvent, source: RecipeText) -> str | int | float | bool | None:
