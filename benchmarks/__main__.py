@@ -1,30 +1,38 @@
-"""Runs the benchmarks named on the command line, or all of them."""
+"""Runs the benchmarks named on the command line, or all that are quick."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversion, kernels, planning
+from benchmarks import conversion, full_size, kernels, planning
 
-BENCHMARKS: dict[str, Callable[[], Table]] = {
+QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
     "kernels": kernels.measure,
     "conversion": conversion.measure,
 }
+FULL_SIZE = "full_size"
 
 
 def main() -> None:
     """Prints a table for each benchmark."""
-    names = sys.argv[1:] or list(BENCHMARKS)
-    unknown = [name for name in names if name not in BENCHMARKS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*QUICK, FULL_SIZE]))
+    parser.add_argument("--folder", type=Path, help=f"where {FULL_SIZE} makes its files, which take 24 GB")
+    given = parser.parse_args()
+    benchmarks = QUICK | {FULL_SIZE: partial(full_size.measure, given.folder)}
+    names = given.names or list(QUICK)
+    unknown = [name for name in names if name not in benchmarks]
     if unknown:
-        sys.exit(f"unknown benchmark {unknown[0]!r}: expected {', '.join(BENCHMARKS)}")
+        parser.error(f"unknown benchmark {unknown[0]!r}: expected {', '.join(benchmarks)}")
     for name in names:
-        Console().print(BENCHMARKS[name]())
+        Console().print(benchmarks[name]())
 
 
 main()

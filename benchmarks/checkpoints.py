@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -33,16 +34,17 @@ def write_header(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...]]])
     return 8 + len(header)
 
 
-def fill_with_weights(path: Path, start: int, *, seed: int) -> None:
-    """Fills the data of a file of BF16 tensors with words as trained weights have."""
-    generator = np.random.default_rng(seed)
-    block = (generator.standard_normal(4 << 20, dtype=np.float32) * np.float32(0.02)).view(np.uint32) >> np.uint32(16)
-    data = block.astype("<u2").tobytes()
-    end = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(start)
-        while file.tell() < end:
-            file.write(data[: end - file.tell()])
+def trained_words(seed: int) -> bytes:
+    """4 Mi BF16 words as trained weights have them."""
+    values = np.random.default_rng(seed).standard_normal(4 << 20, dtype=np.float32) * np.float32(0.02)
+    return (values.view(np.uint32) >> np.uint32(16)).astype("<u2").tobytes()
+
+
+def fill(file: BinaryIO, start: int, size: int, words: bytes) -> None:
+    """Writes `words` over and over into `size` bytes of a file from byte `start` on."""
+    file.seek(start)
+    for done in range(0, size, len(words)):
+        file.write(words[: size - done])
 
 
 def recipe_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -11,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from rich.table import Table
 
-from benchmarks.checkpoints import fill_with_weights, recipe_of, write_header
+from benchmarks.checkpoints import fill, recipe_of, trained_words, write_header
+from benchmarks.peak_memory import PeakMemory
 from schemas.registry import Format
 from workers.engine.convert import Observers, convert
 from workers.engine.plan import plan_conversion
@@ -30,12 +30,13 @@ def measure() -> Table:
     with TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "model.safetensors"
         start = write_header(checkpoint, {"weight": ("BF16", SHAPE)})
-        fill_with_weights(checkpoint, start, seed=2)
-        size = checkpoint.stat().st_size / 1e9
+        size = checkpoint.stat().st_size - start
+        with checkpoint.open("r+b") as file:
+            fill(file, start, size, trained_words(seed=2))
         for format in (Format.Q4G64_F16S, Format.Q6G64_F16S):
             for verify in ("none", "full"):
                 seconds, mib = _in_a_process(checkpoint, format, verify)
-                table.add_row(format, verify, f"{size:.2f}", f"{seconds:.2f}", f"{mib:.0f}", str(BUDGET_MIB))
+                table.add_row(format, verify, f"{size / 1e9:.2f}", f"{seconds:.2f}", f"{mib:.0f}", str(BUDGET_MIB))
     return table
 
 
@@ -50,9 +51,7 @@ def _convert_once(checkpoint: Path, format: Format, verify: str) -> None:
     """Converts once and prints seconds and the peak of resident memory above what the process had before, in MiB."""
     recipe = recipe_of([{"name": "weight", "shape": list(SHAPE), "format": format}])
     plan = plan_conversion(recipe, {"base": checkpoint}, roots=Roots(None))
-    # Forgets the peak so far: it would include what the parent had before this program replaced it.
-    Path("/proc/self/clear_refs").write_text("5")
-    idle = _kilobytes("VmRSS")
+    memory = PeakMemory()
     started = time.perf_counter()
     convert(
         plan,
@@ -63,13 +62,7 @@ def _convert_once(checkpoint: Path, format: Format, verify: str) -> None:
         overwrite=True,
     )
     seconds = time.perf_counter() - started
-    print(f"{seconds} {(_kilobytes('VmHWM') - idle) / 1024}")
-
-
-def _kilobytes(member: str) -> int:
-    """A figure of this process's memory."""
-    [figure] = re.findall(rf"{member}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(figure)
+    print(f"{seconds} {memory.mib_above_idle()}")
 
 
 if __name__ == "__main__":
