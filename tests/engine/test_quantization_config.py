@@ -32,11 +32,21 @@ def tensors() -> Tensors:
     }
 
 
-def objects() -> list[dict[str, Any]]:
+def modelopt_tensors() -> Tensors:
+    """The same as ModelOpt names it."""
+    renamed = {"weight_packed": "weight", "weight_global_scale": "weight_scale_2"}
+    return {
+        name.replace(kind, renamed.get(kind, kind)): tensor
+        for name, tensor in tensors().items()
+        for kind in [name.rpartition(".")[2]]
+    }
+
+
+def objects(codes: str = "weight_packed", factor: str = "weight_global_scale") -> list[dict[str, Any]]:
     packed = {
-        "codes": {"tensor": "mlp.up.weight_packed"},
+        "codes": {"tensor": f"mlp.up.{codes}"},
         "scales": {"tensor": "mlp.up.weight_scale"},
-        "divisors": [{"tensor": "mlp.up.weight_global_scale"}],
+        "divisors" if factor == "weight_global_scale" else "multipliers": [{"tensor": f"mlp.up.{factor}"}],
     }
     row = {"codes": {"tensor": "attn.q.weight"}, "scales": {"tensor": "attn.q.weight_scale"}}
     made = [
@@ -53,10 +63,12 @@ def config(**groups: Any) -> dict[str, Any]:
 
 
 def planned(folder: Path, quantization_config: object, kind: str = "compressed-tensors") -> Plan:
-    place = write_checkpoint(folder / "model.safetensors", tensors())
+    modelopt = kind == "modelopt"
+    place = write_checkpoint(folder / "model.safetensors", modelopt_tensors() if modelopt else tensors())
     (folder / "config.json").write_text(json.dumps({"quantization_config": quantization_config}))
-    made = recipe(objects(), sources={"base": {"kind": "checkpoint", "quantization": kind}})
-    return plan_conversion(made, {"base": place}, roots=ANYWHERE)
+    made = objects("weight", "weight_scale_2") if modelopt else objects()
+    sources = {"base": {"kind": "checkpoint", "quantization": kind}}
+    return plan_conversion(recipe(made, sources=sources), {"base": place}, roots=ANYWHERE)
 
 
 AGREEING = {
@@ -115,9 +127,9 @@ def test_a_config_that_disagrees_shows_both_claims(found: dict[str, Any], messag
     [
         (None, "quantization_config: expected an object, since the recipe says compressed-tensors, found none"),
         ({"quant_method": "gptq"}, "quant_method: expected compressed-tensors, found 'gptq'"),
-        ({"quant_method": "compressed-tensors"}, "config_groups: expected an object of groups, found None"),
+        ({"quant_method": "compressed-tensors"}, "config_groups: expected an object, found none"),
         (config(a=[]), r"config_groups, a: expected an object, found \[\]"),
-        (config(a={"targets": ["x"]}), "config_groups, a, weights: expected an object, found None"),
+        (config(a={"targets": ["x"]}), "config_groups, a, weights: expected an object, found none"),
         (config(a={"targets": "x", "weights": FP8}), "config_groups, a, targets: expected a list of texts, found 'x'"),
         ({**config(), "ignore": [1]}, r"ignore: expected a list of texts, found \[1\]"),
         (config(a={"targets": ["re:("], "weights": FP8}), r"a, targets: expected regular expressions, found 're:\('"),

@@ -25,7 +25,8 @@ from workers.engine.container.arrangement import Arrangement, UnplacedResource, 
 from workers.engine.container.directory import Framing, Identity
 from workers.engine.quantization_config import quantization_faults
 from workers.engine.recipe.describe import render
-from workers.engine.recipe.inference import Typed, infer_recipe
+from workers.engine.recipe.inference import Typed, TypedObject, infer_recipe
+from workers.engine.scale_convention import convention_faults
 from workers.engine.sources.hashed_file import HashedFile
 from workers.engine.sources.roots import Roots
 from workers.engine.sources.safetensors_header import TensorEntry
@@ -223,7 +224,7 @@ def plan_conversion(
         raise PlanError(f"recipe {recipe.id}", faults, expected="sources as the recipe describes them")
     typed = infer_recipe(recipe, bound.tensor_type)
     used = [_tensors_of(bound, one.value, *one.equals) for one in typed]
-    _check_quantization(recipe, bound, used)
+    _check_quantization(recipe, bound, typed, used)
     unused, warnings = _leftovers(recipe, bound, {key for tensors in used for key in tensors})
     arrangement = _arrange(recipe, bound, framing)
     first = len(recipe.resources)
@@ -261,10 +262,16 @@ def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, Tenso
 
 
 def _check_quantization(
-    recipe: ExpandedRecipe, bound: BoundSources, used: Sequence[Mapping[SourceTensor, TensorEntry]]
+    recipe: ExpandedRecipe,
+    bound: BoundSources,
+    typed: Sequence[TypedObject],
+    used: Sequence[Mapping[SourceTensor, TensorEntry]],
 ) -> None:
-    """Raises PlanError for linears in use that are stored otherwise than their checkpoint's own config says."""
-    faults: list[Fault] = []
+    """Raises PlanError for linears in use that are stored otherwise than their checkpoint's own config says, and for
+    global scales that are taken by another convention than its."""
+    faults = [
+        fault for one in typed for fault in convention_faults(one.spec.at, (one.value, *one.equals), recipe.sources)
+    ]
     for checkpoint in bound.checkpoints.values():
         source = recipe.sources[checkpoint.name]
         names = {tensor for tensors in used for owner, tensor in tensors if owner == checkpoint.name}

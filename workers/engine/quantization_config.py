@@ -1,42 +1,43 @@
 """What a checkpoint's own quantization config says of its linears, and whether its tensors agree (targets.md).
 
-How a linear is stored is read from the tensors that are there. A config that says otherwise is a fault that shows both
-claims: one of the two is wrong, and which one cannot be known here.
+A config that says otherwise than the tensors is a fault that shows both claims: one of the two is wrong, and which one
+cannot be known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from fnmatch import fnmatchcase
 
 import regex
 
 from schemas.errors import Fault, SourceError
 from schemas.recipe.expanded import ExpandedSource, Quantization
-from workers.engine.sources.checkpoint import Checkpoint
+from workers.engine.linear_storage import Claim, LinearStorage, is_embedding, stored_linear
+from workers.engine.sources.checkpoint import CONFIG_NAME, Checkpoint
 
 MATCH_SECONDS = 0.2
 """A checkpoint's regular expressions are not ours: one may take for ever."""
 
+MODELOPT_NAME = "hf_quant_config.json"
+"""Where ModelOpt says it in checkpoints whose config.json says nothing."""
 
-class LinearStorage(StrEnum):
-    """How the weight of one linear is stored."""
+CLASSES = ("Linear", "Embedding")
+"""The classes of modules that compressed-tensors quantizes, by which a target may name them all."""
 
-    PLAIN = "not quantized"
-    NVFP4 = "NVFP4"
-    FP8_ROW = "FP8 with a scale a row"
+FORMATS = {
+    LinearStorage.NVFP4: ("nvfp4-pack-quantized",),
+    LinearStorage.FP8_ROW: ("float-quantized", "naive-quantized"),
+}
+"""The names that compressed-tensors has for what it writes."""
 
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a config says of a linear: a storage, or None for a scheme that has no registered format, and in which
-    words."""
-
-    storage: LinearStorage | None
-    words: str
-
+ALGORITHMS = {
+    "NVFP4": LinearStorage.NVFP4,
+    "W4A16_NVFP4": LinearStorage.NVFP4,
+    "FP8_PER_CHANNEL_PER_TOKEN": LinearStorage.FP8_ROW,
+}
+"""ModelOpt's names of what has a registered format."""
 
 Matches = Callable[[str, str], bool]
 """Whether a target (first) names a linear (second)."""
@@ -44,25 +45,30 @@ Matches = Callable[[str, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class QuantizationConfig:
-    """A parsed config: the linears left alone, groups of targets with one scheme each, and how targets are read."""
+    """A parsed config: its file, the linears left alone, what each target says, and how targets are read.
 
+    Of several targets that name a linear the first one counts.
+    """
+
+    file: str
     ignore: tuple[str, ...]
-    groups: tuple[tuple[tuple[str, ...], Claim], ...]
+    targets: tuple[tuple[str, Claim], ...]
     matches: Matches
 
     def claim(self, linear: str) -> Claim:
-        """What the config says of the linear of this name (without `.weight`); the first group that names it counts."""
+        """What the config says of the linear of this name (without `.weight`)."""
         for pattern in self.ignore:
             if self.matches(pattern, linear):
                 return Claim(LinearStorage.PLAIN, f"ignored by {pattern!r}")
-        for targets, claim in self.groups:
-            if any(self.matches(target, linear) for target in targets):
+        for target, claim in self.targets:
+            if self.matches(target, linear):
                 return claim
         return Claim(LinearStorage.PLAIN, "in no group")
 
 
 def quantization_faults(source: ExpandedSource, checkpoint: Checkpoint, used: Iterable[str]) -> Iterator[Fault]:
-    """A fault for each linear, of those whose tensors are `used`, that is stored otherwise than its config says.
+    """A fault for each linear, of those whose tensors are `used`, that is stored otherwise than its config says, or in
+    a way that has no registered format.
 
     Raises SourceError for a config that is absent or not of the kind that the recipe names.
     """
@@ -70,81 +76,112 @@ def quantization_faults(source: ExpandedSource, checkpoint: Checkpoint, used: It
         return
     config = read_config(source, checkpoint)
     for linear in sorted(_linears(used)):
-        storage = _storage(linear, checkpoint)
-        if storage is None:
+        stored = stored_linear(linear, checkpoint.tensors)
+        if stored is None:
             continue
         claim = config.claim(linear)
-        if claim.storage is not storage:
-            message = f"{linear}: its tensors say {storage}, config.json of {source.name} says {claim.words}"
+        if stored.storage is None or claim.storage is not stored.storage:
+            message = f"{linear}: its tensors say {stored.words}, {config.file} of {source.name} says {claim.words}"
             yield Fault(f"{source.at}/quantization", message)
 
 
 def read_config(source: ExpandedSource, checkpoint: Checkpoint) -> QuantizationConfig:
-    """The quantization config in a checkpoint's config.json."""
-    where = f"source {source.name}, config.json, quantization_config"
+    """The quantization config in a checkpoint's config.json, of ModelOpt else in a file of its own."""
+    where = f"source {source.name}, {CONFIG_NAME}, quantization_config"
     found = checkpoint.config().get("quantization_config")
+    if found is None and source.quantization is Quantization.MODELOPT:
+        where = f"source {source.name}, {MODELOPT_NAME}, quantization"
+        document = checkpoint.json_file(MODELOPT_NAME, expected=f"a quantization_config in {CONFIG_NAME}, or this file")
+        return _modelopt(_object(document.get("quantization"), where), where, MODELOPT_NAME)
     if not isinstance(found, Mapping):
-        raise SourceError(where, expected=f"an object, since the recipe says {source.quantization}", found="none")
+        raise SourceError(
+            where, expected=f"an object, since the recipe says {source.quantization}", found=_shown(found)
+        )
     method = found.get("quant_method")
     if method != source.quantization:
-        raise SourceError(f"{where}, quant_method", expected=f"{source.quantization}", found=repr(method))
+        raise SourceError(f"{where}, quant_method", expected=f"{source.quantization}", found=_shown(method))
     if source.quantization is Quantization.MODELOPT:
-        return _modelopt(found, where)
+        return _modelopt(found, where, CONFIG_NAME)
     return _compressed_tensors(found, where)
 
 
 def _compressed_tensors(found: Mapping[str, object], where: str) -> QuantizationConfig:
-    groups = found.get("config_groups")
-    if not isinstance(groups, Mapping):
-        raise SourceError(f"{where}, config_groups", expected="an object of groups", found=repr(groups))
-    parsed = []
+    transforms = found.get("transform_config") or {}
+    if _object(transforms, f"{where}, transform_config").get("config_groups"):
+        expected = "none: what they turn the weights by is not in the weights' words"
+        raise SourceError(f"{where}, transform_config", expected=expected, found=_shown(transforms))
+    groups = _object(found.get("config_groups"), f"{where}, config_groups")
+    alone = found.get("format") if len(groups) == 1 else None
+    claims: dict[str, Claim] = {}
     for name, group in groups.items():
         at = f"{where}, config_groups, {name}"
-        if not isinstance(group, Mapping):
-            raise SourceError(at, expected="an object", found=repr(group))
-        weights = group.get("weights")
-        if not isinstance(weights, Mapping):
-            raise SourceError(f"{at}, weights", expected="an object", found=repr(weights))
-        parsed.append((_targets(group.get("targets"), f"{at}, targets"), _scheme(weights, name)))
-    ignore = _targets(found.get("ignore", []), f"{where}, ignore")
-    return QuantizationConfig(ignore, tuple(parsed), _names_in_compressed_tensors)
+        members = _object(group, at)
+        claim = _scheme(members, name, members.get("format") or alone, at)
+        claims |= dict.fromkeys(_targets(members.get("targets"), f"{at}, targets"), claim)
+    ignore = _targets(found.get("ignore") or [], f"{where}, ignore")
+    ordered = sorted(claims.items(), key=lambda item: _specificity(item[0]))
+    return QuantizationConfig(CONFIG_NAME, ignore, tuple(ordered), _names_in_compressed_tensors)
 
 
-def _scheme(weights: Mapping[str, object], group: str) -> Claim:
-    """The storage that a group's `weights` describe."""
+def _specificity(target: str) -> tuple[bool, bool, str]:
+    """The order in which compressed-tensors looks at targets: names, regular expressions, classes, each by its text."""
+    return target in CLASSES, target.startswith("re:"), target
+
+
+def _scheme(group: Mapping[str, object], name: str, format: object, where: str) -> Claim:
+    """The storage that a group's `weights` describe; a group without them is of activations."""
+    if group.get("weights", group) is None:
+        return Claim(LinearStorage.PLAIN, f"weights left alone ({name})")
+    weights = _object(group.get("weights"), f"{where}, weights")
     bits, kind, strategy = weights.get("num_bits"), weights.get("type"), weights.get("strategy")
-    size = weights.get("group_size")
-    words = f"{bits}-bit {kind}, {strategy}{f' of {size}' if size else ''} ({group})"
-    if (bits, kind) == (4, "float") and size == 16 and strategy in {"tensor_group", "group"}:
-        return Claim(LinearStorage.NVFP4, words)
-    if (bits, kind, strategy) == (8, "float", "channel"):
-        return Claim(LinearStorage.FP8_ROW, words)
-    return Claim(None, words)
+    size, symmetric = weights.get("group_size"), weights.get("symmetric", True)
+    words = f"{bits}-bit {kind}, {strategy}{f' of {size}' if size else ''} ({name})"
+    storage = None
+    if (bits, kind, size) == (4, "float", 16) and strategy in ("tensor_group", "group"):
+        storage = LinearStorage.NVFP4
+    elif (bits, kind, strategy) == (8, "float", "channel"):
+        storage = LinearStorage.FP8_ROW
+    if symmetric is not True:
+        return Claim(None, f"{words}, with zero points")
+    if storage is not None and format is not None and format not in FORMATS[storage]:
+        return Claim(None, f"{words}, in the format {_shown(format)}")
+    return Claim(storage, words)
 
 
-def _modelopt(found: Mapping[str, object], where: str) -> QuantizationConfig:
-    ignore = _texts(found.get("ignore", found.get("exclude_modules", [])), f"{where}, ignore")
+def _modelopt(found: Mapping[str, object], where: str, file: str) -> QuantizationConfig:
+    ignore = _texts(found.get("ignore") or found.get("exclude_modules") or [], f"{where}, ignore")
     layers = found.get("quantized_layers")
     if layers is None:
-        return QuantizationConfig(ignore, ((("*",), _algorithm(found.get("quant_algo"))),), _names_in_modelopt)
-    if not isinstance(layers, Mapping):
-        raise SourceError(f"{where}, quantized_layers", expected="an object", found=repr(layers))
-    groups = []
-    for linear, layer in layers.items():
-        if not isinstance(layer, Mapping):
-            raise SourceError(f"{where}, quantized_layers, {linear}", expected="an object", found=repr(layer))
-        groups.append(((linear,), _algorithm(layer.get("quant_algo"))))
-    return QuantizationConfig(ignore, tuple(groups), _names_in_modelopt)
+        return QuantizationConfig(file, ignore, (("*", _algorithm(found)),), _names_in_modelopt)
+    at = f"{where}, quantized_layers"
+    claims = [(linear, _algorithm(_object(layer, f"{at}, {linear}"))) for linear, layer in _object(layers, at).items()]
+    return QuantizationConfig(file, ignore, tuple(claims), _names_in_modelopt)
 
 
-def _algorithm(name: object) -> Claim:
-    return Claim(LinearStorage.NVFP4 if name == "NVFP4" else None, str(name))
+def _algorithm(found: Mapping[str, object]) -> Claim:
+    name, size = found.get("quant_algo"), found.get("group_size")
+    if name is None:
+        return Claim(LinearStorage.PLAIN, "no quant_algo")
+    storage = ALGORITHMS.get(name) if isinstance(name, str) else None
+    if storage is LinearStorage.NVFP4 and size not in (None, 16):
+        return Claim(None, f"{name} of {_shown(size)}")
+    return Claim(storage, str(name))
+
+
+def _object(found: object, where: str) -> Mapping[str, object]:
+    if not isinstance(found, Mapping):
+        raise SourceError(where, expected="an object", found=_shown(found))
+    return found
 
 
 def _texts(found: object, where: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise SourceError(where, expected="a list of texts", found=repr(found)[:100])
+        raise SourceError(where, expected="a list of texts", found=_shown(found))
     return tuple(found)
+
+
+def _shown(found: object) -> str:
+    return "none" if found is None else repr(found)[:100]
 
 
 def _targets(found: object, where: str) -> tuple[str, ...]:
@@ -160,14 +197,14 @@ def _targets(found: object, where: str) -> tuple[str, ...]:
 
 
 def _names_in_compressed_tensors(target: str, linear: str) -> bool:
-    """A regular expression after `re:`, matched from the start; the class of all linears; or the name itself."""
+    """A regular expression after `re:`, matched from the start; the class of the module; or the name itself."""
     if target.startswith("re:"):
         try:
             return regex.match(target[3:], linear, timeout=MATCH_SECONDS) is not None
         except TimeoutError:
             found = f"{target!r} on {linear!r}"
             raise SourceError("quantization_config", expected="regular expressions that end", found=found) from None
-    return target in {"Linear", linear}
+    return target in {"Embedding" if is_embedding(linear) else "Linear", linear}
 
 
 def _names_in_modelopt(target: str, linear: str) -> bool:
@@ -177,16 +214,3 @@ def _names_in_modelopt(target: str, linear: str) -> bool:
 
 def _linears(tensors: Iterable[str]) -> set[str]:
     return {name.rpartition(".")[0] for name in tensors if name.rpartition(".")[2] in {"weight", "weight_packed"}}
-
-
-def _storage(linear: str, checkpoint: Checkpoint) -> LinearStorage | None:
-    """How a linear's tensors say that it is stored; None for what is no quantized linear and may be none at all."""
-    names = checkpoint.tensors.keys()
-    if f"{linear}.weight_packed" in names or f"{linear}.weight_scale_2" in names:
-        return LinearStorage.NVFP4
-    if f"{linear}.weight_scale" in names:
-        return LinearStorage.FP8_ROW
-    entry = checkpoint.tensors.get(f"{linear}.weight")
-    # A plain matrix may be an embedding as well as a linear, and only a linear is in reach of a group.
-    plain_linear = entry is not None and len(entry.shape) == 2 and "embed" not in linear.rpartition(".")[2]
-    return LinearStorage.PLAIN if plain_linear else None

@@ -47,8 +47,14 @@ class Checkpoint:
 
     def config(self) -> Mapping[str, object]:
         """The members of config.json. SourceError where it is absent, too large or no JSON object."""
-        path = self.folder / CONFIG_NAME
-        expected = "config.json beside the checkpoint"
+        return self.json_file(CONFIG_NAME, expected="config.json beside the checkpoint")
+
+    def json_file(self, name: str, *, expected: str) -> Mapping[str, object]:
+        """The members of that JSON file beside the checkpoint; `expected` says what it is when it is absent.
+
+        SourceError where it is absent, too large or no JSON object.
+        """
+        path = self.folder / name
         document = read_document(self.owner, path, self.roots, expected=expected, limit=MAX_CONFIG_BYTES)
         return parse_object(document, place_words(self.owner, path))
 
