@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-from tests.targets.sizes import Sizes
+from workers.engine.miniature.sizes import Sizes
 from workers.engine.recipe.inference import TensorType
 
 Headers = Mapping[str, TensorType]
@@ -15,13 +13,6 @@ TEXT = "model.language_model."
 GDN_LINEARS = ("in_proj_qkv", "in_proj_z", "out_proj")
 ATTENTION_LINEARS = ("q_proj", "k_proj", "v_proj", "o_proj")
 MLP_LINEARS = ("gate_proj", "up_proj", "down_proj")
-_LISTED = Path(__file__).parents[1] / "data" / "sources" / "qwen3.6-27b.json"
-
-
-def listed_headers() -> Headers:
-    """The 1199 tensors of Qwen3.6-27B."""
-    listed: dict[str, tuple[str, list[int]]] = json.loads(_LISTED.read_text(encoding="utf-8"))
-    return {name: TensorType(dtype, tuple(shape)) for name, (dtype, shape) in listed.items()}
 
 
 def dense_headers(s: Sizes) -> Headers:
