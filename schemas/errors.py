@@ -6,6 +6,7 @@ NinforgeError
 ├── SourceError          a checkpoint, shard, tensor header or file that is not what it should be
 ├── PlanError            recipe and sources do not fit together; carries all faults
 ├── WordError            a source word that the format cannot hold, with object, tensor and coordinate
+├── ArchitectureError    configs or objects that are not a model of a registered architecture; carries all faults
 ├── ArtifactError        a `.ninfer` file that breaks a rule of its container
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
 ├── SettingsError        environment variables that the service does not take; carries all faults
@@ -81,6 +82,11 @@ class PlanError(FaultyDocumentError):
 class WordError(NinforgeError):
     slug = "word"
     title = "A source word cannot be stored"
+
+
+class ArchitectureError(FaultyDocumentError):
+    slug = "architecture"
+    title = "Not a model of the architecture"
 
 
 class ArtifactError(NinforgeError):
