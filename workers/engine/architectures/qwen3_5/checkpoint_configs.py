@@ -7,11 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from schemas.errors import ArchitectureError, Fault
 from schemas.recipe.pointer import escape
 from workers.engine.architectures.architecture import Configs, Documents
-from workers.engine.architectures.qwen3_5.checkpoint_members import Derived, Section
+from workers.engine.architectures.qwen3_5.checkpoint_members import Derived, Section, same
 from workers.engine.architectures.qwen3_5.checkpoint_rope import derive_rope
 from workers.engine.architectures.qwen3_5.components import COMPONENTS, DENSE, DRAFTS, FAMILIES, MOE, TARGET, Family
 from workers.engine.architectures.qwen3_5.config_members import SIZE, shown
-from workers.engine.architectures.qwen3_5.config_rules import ROPE, config_faults, text_members
+from workers.engine.architectures.qwen3_5.config_rules import (
+    PARAMETERS,
+    PARAMETERS_A_LAYER,
+    ROPE,
+    config_faults,
+    text_members,
+)
 from workers.engine.architectures.qwen3_5.draft_rules import DRAFT_OWN, DRAFT_ROPE, DRAFT_SIZES
 from workers.engine.architectures.qwen3_5.geometry import (
     FULL_ATTENTION,
@@ -23,6 +29,8 @@ from workers.engine.architectures.qwen3_5.vision_rules import VISION_SIZES
 from workers.engine.container.model_description import ConfigValue
 
 _INTERVAL = 4
+_LAYERS = PARAMETERS // PARAMETERS_A_LAYER
+"""Layers that an interval is expanded to."""
 _TEXT_HOLDS: Mapping[str, ConfigValue] = {
     "hidden_act": "silu",
     "attention_bias": False,
@@ -149,9 +157,8 @@ def _layer_types(derived: Derived) -> object:
     if not SIZE.holds(interval) or not isinstance(interval, int):
         derived.fault_in("full_attention_interval", f"expected {SIZE.expected}, found {shown(interval)}")
         return listed
-    layers = members.get("num_hidden_layers")
-    count = len(listed) if isinstance(listed, list) else layers
-    if not isinstance(count, int) or not 0 <= count <= _LAYERS:
+    count = len(listed) if isinstance(listed, list) else members.get("num_hidden_layers")
+    if not isinstance(count, int) or not SIZE.holds(count) or count > _LAYERS:
         if listed is None:
             derived.fault_in("layer_types", f"expected a list, or num_hidden_layers up to {_LAYERS}, found neither")
         return listed
@@ -163,18 +170,14 @@ def _layer_types(derived: Derived) -> object:
     return listed
 
 
-_LAYERS = 100_000
-"""Layers that an interval is expanded to."""
-
-
 def _tied(derived: Derived, root: Section) -> None:
     """Said in the text section or at the root, where both say the same."""
     name = "tie_word_embeddings"
     inner, outer = derived.section.members, root.members
-    if name in inner and name in outer and inner[name] != outer[name]:
+    if name in inner and name in outer and not same(inner[name], outer[name]):
         message = f"expected {shown(outer[name])}, as {root.pointer(name)} says, found {shown(inner[name])}"
         derived.fault_in(name, message)
-    derived.take(name, default=None if name in inner else outer.get(name))
+    derived.take(name, default=outer.get(name))
     if name not in inner and name in outer:
         derived.origins[(name,)] = root.pointer(name)
 

@@ -100,7 +100,7 @@ class Checked:
         allowed = {**members, **(optional or {})}
         for name, value in self.config.items():
             if name not in allowed:
-                yield self.fault("the architecture has no such member in a component of these members", name)
+                yield self.fault("expected no such member, since the set of members is closed", name)
             elif not allowed[name].holds(value):
                 yield self.fault(f"expected {allowed[name].expected}, found {shown(value)}", name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from workers.engine.architectures.architecture import Config, Configs
 from workers.engine.architectures.qwen3_5.components import DRAFTS, FAMILIES, Family, family_of
@@ -14,7 +14,6 @@ from workers.engine.architectures.qwen3_5.config_members import (
     UNIT_REAL,
     Checked,
     ConfigFault,
-    Kind,
     Members,
     list_of,
     one_of,
@@ -26,8 +25,6 @@ from workers.engine.architectures.qwen3_5.rotary import MROPE_SECTION, mrope_fau
 from workers.engine.architectures.qwen3_5.vision_rules import vision_faults
 
 TEXT: Members = {
-    "architectures": one_of(*(family.text_class for family in FAMILIES)),
-    "model_type": Kind("a text", lambda value: isinstance(value, str)),
     "hidden_size": SIZE,
     "vocab_size": SIZE,
     "num_hidden_layers": SIZE,
@@ -59,7 +56,9 @@ EXPERTS: Members = {
 }
 
 PARAMETERS = 1_000_000
-"""Logical parameters of one model, so that a few digits in a config cannot ask for more than memory holds."""
+"""Logical parameters of one component, so that a few digits in a config cannot ask for more than memory holds."""
+PARAMETERS_A_LAYER = 20
+"""At most, experts apart."""
 
 
 def text_members(family: Family, layer_types: object, *, mtp: bool) -> Members:
@@ -67,6 +66,8 @@ def text_members(family: Family, layer_types: object, *, mtp: bool) -> Members:
     a linear layer does."""
     kinds = layer_types if isinstance(layer_types, list) else []
     return {
+        "architectures": one_of(family.text_class),
+        "model_type": text_equal(family.text_model_type),
         **TEXT,
         **(ATTENTION if mtp or FULL_ATTENTION in kinds else {}),
         **(LINEAR if LINEAR_ATTENTION in kinds else {}),
@@ -95,7 +96,7 @@ def config_faults(configs: Configs) -> Iterator[ConfigFault]:
 def _text(text: Config, family: Family, *, mtp: bool) -> Iterator[ConfigFault]:
     checked = Checked("text", text)
     members = text_members(family, text.get("layer_types"), mtp=mtp)
-    yield from checked.members({**members, "model_type": text_equal(family.text_model_type)})
+    yield from checked.members(members)
     yield from _layer_types(checked)
     if "head_dim" in members:
         yield from _divisible(checked, "num_attention_heads", "num_key_value_heads")
@@ -135,11 +136,9 @@ def _rope(text: Config) -> Iterator[ConfigFault]:
 
 def _count(configs: Configs) -> Iterator[ConfigFault]:
     """Where a few numbers ask for more parameters than any file binds."""
-    text = Checked("text", configs["text"])
-    experts, layers = text.sizes("num_experts"), text.sizes("num_hidden_layers")
-    if experts is not None and layers is not None and 3 * experts[0] * (layers[0] + 1) > PARAMETERS:
-        yield text.fault(f"expected at most {PARAMETERS:,} parameters of experts, found more", "num_experts")
-    vision: Mapping[str, object] = configs.get("vision", {})
-    depth = Checked("vision", vision).sizes("depth")
-    if depth is not None and 16 * depth[0] > PARAMETERS:
-        yield Checked("vision", vision).fault(f"expected at most {PARAMETERS:,} parameters, found more", "depth")
+    for component, member in (("text", "num_hidden_layers"), ("vision", "depth")):
+        checked = Checked(component, configs.get(component, {}))
+        layers, experts = checked.sizes(member), checked.sizes("num_experts") or (0,)
+        if layers is not None and layers[0] * (PARAMETERS_A_LAYER + 3 * experts[0]) > PARAMETERS:
+            message = f"expected a model of at most {PARAMETERS:,} parameters, found {layers[0]} layers"
+            yield checked.fault(f"{message} of {experts[0]} experts" if experts[0] else message, member)

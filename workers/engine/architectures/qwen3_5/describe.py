@@ -77,20 +77,19 @@ def _error(faults: list[Fault]) -> ArchitectureError:
 
 
 def _proposal(tensors: Sequence[NamedTensor], configs: Configs, faults: list[Fault]) -> Proposal | None:
-    """Indexed where there are ids; over the whole vocabulary where the head has all rows and no ids."""
+    """Over the whole vocabulary where the head has all of its rows and there are no ids; else over as many ids as the
+    head has rows."""
     found = {tensor.name: tensor for tensor in tensors if tensor.name in {DRAFT_HEAD, DRAFT_HEAD_IDS}}
-    ids, head = found.get(DRAFT_HEAD_IDS), found.get(DRAFT_HEAD)
-    vocabulary = configs[TARGET]["vocab_size"]
+    if not found:
+        return None
+    tensor = found.get(DRAFT_HEAD) or found[DRAFT_HEAD_IDS]
+    rows, vocabulary = tensor.shape[0] if tensor.shape else 1, configs[TARGET]["vocab_size"]
     assert isinstance(vocabulary, int)  # noqa: S101
-    if ids is None:
-        if head is not None and head.shape[:1] != (vocabulary,):
-            message = f"expected {DRAFT_HEAD_IDS!r} beside it, or all {vocabulary} rows, found {list(head.shape)}"
-            faults.append(Fault(head.at, f"object {DRAFT_HEAD!r}: {message}"))
-        return None if head is None else Proposal(None)
-    rows = ids.shape[0] if ids.shape else 1
+    if DRAFT_HEAD_IDS not in found and rows == vocabulary:
+        return Proposal(None)
     if rows > vocabulary:
-        message = f"expected at most {vocabulary} ids, one for each row of the vocabulary, found {rows}"
-        faults.append(Fault(ids.at, f"object {ids.name!r}: {message}"))
+        message = f"expected at most {vocabulary} rows, as many as the vocabulary has, found {rows}"
+        faults.append(Fault(tensor.at, f"object {tensor.name!r}: {message}"))
     return Proposal(rows)
 
 
