@@ -106,17 +106,16 @@ def read_config(source: ExpandedSource, checkpoint: Checkpoint) -> QuantizationC
 
 
 def _compressed_tensors(found: Mapping[str, object], where: str) -> QuantizationConfig:
-    transforms = found.get("transform_config") or {}
-    if _object(transforms, f"{where}, transform_config").get("config_groups"):
-        expected = "none: what they turn the weights by is not in the weights' words"
+    transforms = _object(found.get("transform_config") or {}, f"{where}, transform_config").get("config_groups")
+    if transforms:
+        expected = "no transforms, since the words of turned weights do not say how to turn them back"
         raise SourceError(f"{where}, transform_config", expected=expected, found=_shown(transforms))
     groups = _object(found.get("config_groups"), f"{where}, config_groups")
-    alone = found.get("format") if len(groups) == 1 else None
     claims: dict[str, Claim] = {}
     for name, group in groups.items():
         at = f"{where}, config_groups, {name}"
         members = _object(group, at)
-        claim = _scheme(members, name, members.get("format") or alone, at)
+        claim = _scheme(members, name, at)
         claims |= dict.fromkeys(_targets(members.get("targets"), f"{at}, targets"), claim)
     ignore = _targets(found.get("ignore") or [], f"{where}, ignore")
     ordered = sorted(claims.items(), key=lambda item: _specificity(item[0]))
@@ -128,20 +127,20 @@ def _specificity(target: str) -> tuple[bool, bool, str]:
     return target in CLASSES, target.startswith("re:"), target
 
 
-def _scheme(group: Mapping[str, object], name: str, format: object, where: str) -> Claim:
+def _scheme(group: Mapping[str, object], name: str, where: str) -> Claim:
     """The storage that a group's `weights` describe; a group without them is of activations."""
     if group.get("weights", group) is None:
         return Claim(LinearStorage.PLAIN, f"weights left alone ({name})")
     weights = _object(group.get("weights"), f"{where}, weights")
     bits, kind, strategy = weights.get("num_bits"), weights.get("type"), weights.get("strategy")
-    size, symmetric = weights.get("group_size"), weights.get("symmetric", True)
+    size, format = weights.get("group_size"), group.get("format")
     words = f"{bits}-bit {kind}, {strategy}{f' of {size}' if size else ''} ({name})"
     storage = None
     if (bits, kind, size) == (4, "float", 16) and strategy in ("tensor_group", "group"):
         storage = LinearStorage.NVFP4
     elif (bits, kind, strategy) == (8, "float", "channel"):
         storage = LinearStorage.FP8_ROW
-    if symmetric is not True:
+    if weights.get("symmetric", True) is not True:
         return Claim(None, f"{words}, with zero points")
     if storage is not None and format is not None and format not in FORMATS[storage]:
         return Claim(None, f"{words}, in the format {_shown(format)}")
