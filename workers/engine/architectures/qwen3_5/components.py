@@ -57,5 +57,5 @@ def family_of(architectures: object) -> Family | None:
 
 def offered_components(names: Sequence[str]) -> tuple[str, ...]:
     """The components that objects of these names belong to: `text` always, another where a name starts with it."""
-    begun = {name.partition("/")[0] for name in names}
+    begun = {name.partition("/")[0] for name in names if "/" in name}
     return tuple(component for component in COMPONENTS if component == TARGET or component in begun)
