@@ -80,6 +80,7 @@ def _assemble(
     """Elements of `size` bytes each: what `result_of` makes of the words of each path's leaf that the value holds."""
     unit = gcd(granule(node), start, stop)
     numbers, found = locate(node, np.arange(start, stop, unit, dtype=np.int64), leaves.rows)
+    every = np.arange(numbers.size)
     result = np.empty((stop - start) * size, np.uint8)
     units = result.reshape(numbers.size, unit * size)
     for number, path in enumerate(paths(node)):
@@ -89,7 +90,10 @@ def _assemble(
             if np.any(np.diff(found[chosen]) != unit):
                 windows = np.lib.stride_tricks.sliding_window_view(words, unit * width(path.leaf))
                 words = windows[(found[chosen] - low) * width(path.leaf)].reshape(-1)
-            units[chosen] = result_of(path, words).reshape(chosen.size, unit * size)
+            made = result_of(path, words)
+            if np.array_equal(chosen, every):
+                return made  # one read gave all, in order: nothing to put together
+            units[chosen] = made.reshape(chosen.size, unit * size)
     return result
 
 
