@@ -126,8 +126,10 @@ def _extremes(weight: torch.Tensor, args: QuantizationArgs) -> tuple[torch.Tenso
 
 
 def read(folder: Path) -> Tensors:
-    """The tensors of a checkpoint of one file."""
-    tensors: Tensors = load_file(folder / "model.safetensors")
+    """The tensors of a checkpoint."""
+    tensors: dict[str, torch.Tensor] = {}
+    for shard in folder.glob("*.safetensors"):
+        tensors |= load_file(shard)
     return tensors
 
 

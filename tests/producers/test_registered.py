@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +17,14 @@ from tests.oracle.storage_layouts import decode_block_scale, decode_row_scale
 from tests.producers.library import config, read, scheme, words, write_quantized
 from tests.producers.test_copied_words import nibbles
 from tests.targets import values
-from tests.targets.targets import Target, small
-from tests.targets.test_conversion import plan, write_sources, write_words
 from tests.targets.values import Checkpoint, Made
-from tests.targets.words import random_words
 from workers.engine.convert import convert
+from workers.engine.miniature import write_miniature
+from workers.engine.miniature.headers import Headers
+from workers.engine.miniature.target_checkpoints import target_checkpoints, target_sizes
+from workers.engine.plan import plan_conversion
+from workers.engine.recipe.load import load_recipe
+from workers.engine.sources.roots import ANYWHERE
 from workers.engine.verify import Coverage
 
 IDS = ("qwen3.6-27b.nvfp4", "qwen3.8-27b.nvfp4")
@@ -41,7 +44,7 @@ def site(linear: str) -> str:
     return f"{module}.{FUSED.get(name, name)}"
 
 
-def wanted(id: str, target: Target) -> QuantizationConfig:
+def wanted(id: str) -> QuantizationConfig:
     """3.6 as one group of a class with a list of exceptions, 3.8 as a specific group and one of the class."""
     if id == "qwen3.8-27b.nvfp4":
         return config(
@@ -49,49 +52,44 @@ def wanted(id: str, target: Target) -> QuantizationConfig:
             scheme("NVFP4", [r"re:.*language_model\.layers\.[0-5]\.mlp\.(gate|up|down)_proj$"]),
             ignore=[r"re:model\.visual\.", r"re:mtp\.", r"re:.*in_proj_[ab]$"],
         )
-    names = target.headers["quantized"]
-    kept = [name.removesuffix(".weight") for name in names if name.endswith(".weight")]
-    return config(scheme("NVFP4", ["Linear"]), ignore=kept)
+    kept = [name for name in target_headers(id) if name.endswith(".weight")]
+    return config(scheme("NVFP4", ["Linear"]), ignore=[name.removesuffix(".weight") for name in kept])
 
 
-@dataclasses.dataclass(frozen=True)
+def target_headers(id: str) -> Headers:
+    """The tensors of the target's quantized checkpoint."""
+    return target_checkpoints(id, target_sizes(id))["quantized"].headers
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """A target, its checkpoints as words, and the artifact that was made of them."""
+    """A target, the words of its checkpoints, the dtypes of the quantized one, and the artifact that was made."""
 
     id: str
-    target: Target
-    checkpoints: dict[str, Checkpoint]
-    dtypes: dict[str, torch.dtype]
+    checkpoints: Mapping[str, Checkpoint]
+    dtypes: Mapping[str, torch.dtype]
     made: Converted
 
 
 @pytest.fixture(scope="module", params=IDS)
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    folder: Path = tmp_path_factory.mktemp("registered")
-    target = small(request.param)
-    resources = tuple(dataclasses.replace(one, sha256=None) for one in target.recipe.resources)
-    target = dataclasses.replace(target, recipe=dataclasses.replace(target.recipe, resources=resources))
-    places = write_sources(target, folder)
-    write_words(places["base"], target.headers["base"], signed(random_words(target.headers["base"], 23)))
-    write_quantized(places["quantized"], read(places["base"]), wanted(request.param, target), site)
-    planned = plan(target, places)
+    folder: Path = tmp_path_factory.mktemp("registered") / "miniature"
+    miniature = write_miniature(request.param, folder)
+    base, quantized = miniature.places["base"], miniature.places["quantized"]
+    write_quantized(quantized, read(base), wanted(request.param), site)
+    recipe = load_recipe(miniature.recipe.read_text(), where="miniature")
+    planned = plan_conversion(recipe, miniature.places, roots=ANYWHERE)
     assert planned.warnings == ()
     report = convert(planned, folder / "out.ninfer", coverage=Coverage.FULL, threads=2, observers=SILENT)
-    tensors = {source: read(places[source]) for source in ("base", "quantized")}
+    tensors = {"base": read(base), "quantized": read(quantized)}
     checkpoints = {source: {name: words(one) for name, one in held.items()} for source, held in tensors.items()}
     dtypes = {name: one.dtype for name, one in tensors["quantized"].items()}
-    return Case(request.param, target, checkpoints, dtypes, Converted(folder / "out.ninfer", planned, report))
-
-
-def signed(bf16: Checkpoint) -> Checkpoint:
-    """The words with random signs."""
-    signs = np.random.default_rng(3)
-    return {name: one ^ (signs.integers(0, 2, one.shape, np.uint16) << 15) for name, one in bf16.items()}
+    return Case(request.param, checkpoints, dtypes, Converted(folder / "out.ninfer", planned, report))
 
 
 def test_the_library_writes_the_tensors_that_the_target_expects(case: Case) -> None:
     named = {"BF16": torch.bfloat16, "F32": torch.float32, "U8": torch.uint8, "F8_E4M3": torch.float8_e4m3fn}
-    expected = {name: (named[one.dtype_name], one.shape) for name, one in case.target.headers["quantized"].items()}
+    expected = {name: (named[one.dtype_name], one.shape) for name, one in target_headers(case.id).items()}
     found = {name: (case.dtypes[name], one.shape) for name, one in case.checkpoints["quantized"].items()}
     assert found == expected
 
@@ -110,7 +108,7 @@ def test_every_quantized_word_is_the_librarys(case: Case) -> None:
 
 def expected(case: Case) -> Iterator[tuple[str, Made]]:
     """What the page makes of the text layers and of a quantized head."""
-    base, quantized, sizes = case.checkpoints["base"], case.checkpoints["quantized"], case.target.sizes
+    base, quantized, sizes = case.checkpoints["base"], case.checkpoints["quantized"], target_sizes(case.id)
     if case.id == "qwen3.6-27b.nvfp4":
         yield from values.quantized_text(base, quantized, sizes, joined_a_b=False)
     else:
@@ -121,12 +119,14 @@ def expected(case: Case) -> Iterator[tuple[str, Made]]:
 def compare(name: str, format: Format | None, shape: tuple[int, ...], payload: bytes, made: Made) -> None:
     if format is Format.NVFP4:
         codes, scales, divisor = made
-        found = decode_block_scale(*shape, payload)
+        n, k = shape
+        found = decode_block_scale(n, k, payload)
         np.testing.assert_array_equal(found.codes, nibbles(codes), err_msg=name)
         np.testing.assert_array_equal(found.scales, scales, err_msg=name)
         assert found.divisor == divisor.item(), name
     elif format is Format.FP8_E4M3FN_ROW_BF16S:
-        rows, multipliers = decode_row_scale(*shape, payload)
+        n, k = shape
+        rows, multipliers = decode_row_scale(n, k, payload)
         np.testing.assert_array_equal(rows, made[0], err_msg=name)
         np.testing.assert_array_equal(multipliers, made[1].reshape(-1), err_msg=name)
     else:
