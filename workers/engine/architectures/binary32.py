@@ -7,5 +7,5 @@ import struct
 
 def to_binary32(value: float) -> float:
     """The binary32 value nearest to `value`, ties to even. Raises OverflowError past the largest."""
-    (rounded,) = struct.unpack("<f", struct.pack("<f", value))
+    (rounded,) = struct.unpack("<f", struct.pack("<f", float(value)))
     return float(rounded)
