@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schemas.errors import SourceError, WordError
 from schemas.recipe.expanded import DraftIds
 from tests.engine.conversions import SILENT, recipe, write_checkpoint
+from tests.oracle.draft_ids import by_the_page
 from workers.engine.convert import convert
 from workers.engine.draft_head import check_ranking_size, ranking_counts, select_draft_ids, special_ids
 from workers.engine.plan import Plan, plan_conversion
@@ -21,13 +22,6 @@ from workers.engine.sources.roots import ANYWHERE
 from workers.engine.verify import Coverage
 
 OP = DraftIds(counts="ranking", width=12, domain=10, take=6, special="tokenizer_config.json")
-
-
-def by_the_page(counts: list[int], forced: list[int], take: int) -> list[int]:
-    """The numbered steps of targets.md, one at a time."""
-    ordered = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
-    picked = [i for i in ordered if i not in forced][: take - len(forced)] + sorted(forced)
-    return sorted(picked, key=lambda i: -counts[i])
 
 
 @settings(max_examples=300)

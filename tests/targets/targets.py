@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from schemas.recipe.expanded import ExpandedRecipe
-from tests.targets.headers import (
+from tests.targets.sizes import DENSE, MOE, Sizes
+from workers.engine.miniature import TARGET_IDS
+from workers.engine.miniature.headers import (
     Headers,
     dense_headers,
     dflash_headers,
@@ -15,19 +17,11 @@ from tests.targets.headers import (
     moe_headers,
     nvfp4_headers,
 )
-from tests.targets.sizes import DENSE, MOE, SMALL_DENSE, SMALL_MOE, Sizes
+from workers.engine.miniature.target_checkpoints import target_checkpoints, target_sizes
 from workers.engine.recipe.inference import TypedObject, infer_recipe
 from workers.engine.recipe.registered import load_registered
 
-IDS = (
-    "qwen3.6-27b.groupwise-int",
-    "qwen3.6-27b.nvfp4",
-    "qwen3.6-35b-a3b.groupwise-int",
-    "qwen3.8-27b.groupwise-int",
-    "qwen3.8-27b.nvfp4",
-)
-_KEPT_LAYERS = 28
-"""Layers of 3.6 nvfp4 until each of its projections was once left in BF16 and once not."""
+IDS = TARGET_IDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +40,21 @@ class Target:
 @cache
 def published(id: str) -> Target:
     """A target as it is."""
-    sizes = MOE if id == "qwen3.6-35b-a3b.groupwise-int" else DENSE
-    return Target(load_registered(id), _headers(id, sizes, nvfp4_mlps=56), sizes)
+    match id:
+        case "qwen3.6-35b-a3b.groupwise-int":
+            return Target(load_registered(id), {"base": moe_headers(MOE), "dflash": dflash_headers(MOE)}, MOE)
+        case "qwen3.6-27b.nvfp4":
+            headers = {"base": dense_headers(DENSE), "quantized": nvfp4_headers(DENSE)}
+        case "qwen3.8-27b.nvfp4":
+            headers = {"base": dense_headers(DENSE), "quantized": mixed_headers(DENSE, nvfp4_mlps=56)}
+        case _:
+            headers = {"base": dense_headers(DENSE)}
+    return Target(load_registered(id), headers, DENSE)
 
 
 @cache
 def small(id: str) -> Target:
-    """A target with every size overridden."""
-    sizes = SMALL_MOE if id == "qwen3.6-35b-a3b.groupwise-int" else SMALL_DENSE
-    let = dict(sizes)
-    if id == "qwen3.6-27b.nvfp4":
-        let["layers"] = _KEPT_LAYERS
-    if id == "qwen3.8-27b.nvfp4":
-        let["nvfp4_mlps"] = 6
-    return Target(load_registered(id, let=let), _headers(id, let, nvfp4_mlps=6), let)
-
-
-def _headers(id: str, sizes: Sizes, *, nvfp4_mlps: int) -> Mapping[str, Headers]:
-    match id:
-        case "qwen3.6-35b-a3b.groupwise-int":
-            return {"base": moe_headers(sizes), "dflash": dflash_headers(sizes)}
-        case "qwen3.6-27b.nvfp4":
-            return {"base": dense_headers(sizes), "quantized": nvfp4_headers(sizes)}
-        case "qwen3.8-27b.nvfp4":
-            return {"base": dense_headers(sizes), "quantized": mixed_headers(sizes, nvfp4_mlps)}
-        case _:
-            return {"base": dense_headers(sizes)}
+    """A target with every size overridden: that of its miniature."""
+    let = target_sizes(id)
+    headers = {source: checkpoint.headers for source, checkpoint in target_checkpoints(id, let).items()}
+    return Target(load_registered(id, let=let), headers, let)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 
 from schemas.errors import PlanError
 from schemas.recipe.expanded import Tensor
-from tests.targets.headers import Headers, dense_headers, dflash_headers, listed_headers, moe_headers
 from tests.targets.sizes import DENSE, MOE
 from tests.targets.targets import IDS, Target, published, small
-from workers.engine.recipe.inference import infer_recipe
+from workers.engine.miniature.headers import Headers, dense_headers, dflash_headers, moe_headers
+from workers.engine.recipe.inference import TensorType, infer_recipe
 from workers.engine.recipe.operands import walk_expression
 from workers.engine.recipe.registered import load_registered
 
 Key = tuple[str, str]
+LISTED = Path(__file__).parents[1] / "data" / "sources" / "qwen3.6-27b.json"
+
+
+def listed_headers() -> Headers:
+    """The 1199 tensors of Qwen3.6-27B."""
+    listed: dict[str, tuple[str, list[int]]] = json.loads(LISTED.read_text(encoding="utf-8"))
+    return {name: TensorType(dtype, tuple(shape)) for name, (dtype, shape) in listed.items()}
 
 
 def used(target: Target) -> set[Key]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.targets.headers import TEXT, is_full
 from tests.targets.sizes import Sizes
 
-Words = npt.NDArray[np.generic]
+TEXT = "model.language_model."
+
+Words = npt.NDArray[np.unsignedinteger[Any]]
 Checkpoint = Mapping[str, Words]
 """Tensors by name: uint16 words of BF16, uint32 of F32, uint8 codes and E4M3 words."""
 
@@ -18,6 +20,11 @@ Made = tuple[Words, ...]
 """The words of an object; of NVFP4 its codes, scales and divisor, of row FP8 its codes and scales."""
 
 Objects = Iterator[tuple[str, Made]]
+
+
+def is_full(layer: int, s: Sizes) -> bool:
+    """Whether a text layer has full attention: every 4th, from 3 on."""
+    return (layer + 1) % s["every"] == 0
 
 
 def rows(*parts: Words) -> Words:
@@ -224,3 +231,30 @@ def quantized_text(rest: Checkpoint, q: Checkpoint, s: Sizes, *, joined_a_b: boo
             else:
                 kept = {name: made for name, _, made in sites(layer, s, rest)}
                 yield f"{o}{site}", (kept[site]("weight"),)
+
+
+def target_objects(
+    id: str, checkpoints: Mapping[str, Checkpoint], draft_ids: npt.NDArray[np.int32], s: Sizes
+) -> dict[str, Made]:
+    """Every object of a target by name, of its checkpoints by source."""
+    base = text_norm = checkpoints["base"]
+    made = [*mtp(base, s), *vision(base, s)]
+    match id:
+        case "qwen3.6-35b-a3b.groupwise-int":
+            made += [*moe_text(base, s), *moe("mtp/layer/", "mtp.layers.0.", base, s)]
+            made += [*dflash(checkpoints["dflash"], s), ("text/output_head", (base["lm_head.weight"],))]
+        case "qwen3.6-27b.nvfp4":
+            made += quantized_text(base, checkpoints["quantized"], s, joined_a_b=False)
+            made.append(("text/output_head", (base["lm_head.weight"],)))
+        case "qwen3.8-27b.nvfp4":
+            text_norm = quantized = checkpoints["quantized"]
+            made += quantized_text(quantized, quantized, s, joined_a_b=True)
+            made.append(("text/output_head", (quantized["lm_head.weight"], quantized["lm_head.weight_scale"])))
+        case _:
+            made += [*groupwise_text(base, s), ("text/output_head", (base["lm_head.weight"],))]
+    if id != "qwen3.6-35b-a3b.groupwise-int":
+        made += dense_mlp("mtp/layer/", "mtp.layers.0.", base)
+    made += heads(base, text_norm, base, draft_ids)
+    objects = dict(made)
+    assert len(objects) == len(made)
+    return objects
