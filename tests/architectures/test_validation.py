@@ -258,8 +258,7 @@ def test_members_that_no_layer_needs_are_refused() -> None:
 
 def test_mrope_counts_every_pair_as_the_page_does() -> None:
     description, objects = small()
-    for width in range(2, 66, 2):
-        pairs = width // 2
+    for pairs in (1, 2, 3, 4, 5, 6, 11):
         for height in range(pairs + 1):
             for across in range(pairs + 1 - height):
                 section = [pairs - height - across, height, across]
@@ -268,7 +267,7 @@ def test_mrope_counts_every_pair_as_the_page_does() -> None:
                     for r in range(pairs)
                 ]
                 rope = {"rope_theta": 1e7, "partial_rotary_factor": 1, "mrope_section": section}
-                wrong = with_config(with_config(description, "text/rope_parameters", rope), "text/head_dim", width)
+                wrong = with_config(with_config(description, "text/rope_parameters", rope), "text/head_dim", 2 * pairs)
                 told = any("mrope_section" in at for at, _ in first(wrong, objects))
                 assert told == ([turned.count("t"), turned.count("h"), turned.count("w")] != section)
 

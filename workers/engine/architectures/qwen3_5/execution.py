@@ -71,9 +71,7 @@ class _Execution:
         (one,) = joined
         shape = self._tensors[one.object].shape
         if layouts.intersection(_COMPLETE) and (one.start, one.stop) != (0, prod(shape)):
-            message = (
-                f"{self._format(one)} is consumed only as a complete object, not as a part of {prod(shape)} elements"
-            )
+            message = f"{self._format(one)} is consumed only as a complete object, here of {prod(shape)} elements"
             yield ExecutionFault(one.object, f"{message}; found {first.name!r} at [{one.start}, {one.stop})")
         elif one.start % shape[-1] or one.stop % shape[-1]:
             message = f"{self._format(one)} is consumed as whole rows of {shape[-1]}"
