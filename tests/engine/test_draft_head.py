@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import SourceError, WordError
+from schemas.errors import PlanError, SourceError, WordError
 from schemas.recipe.expanded import DraftIds
 from tests.engine.conversions import SILENT, recipe, write_checkpoint
 from tests.oracle.draft_ids import by_the_page
@@ -66,7 +66,7 @@ def test_counts_that_cannot_be_are_refused(at: int, count: int, message: str) ->
         ("{", "resource tokenizer_config.json: expected"),
         ("[]", "resource tokenizer_config.json: expected"),
         ("{}", "expected a member added_tokens_decoder"),
-        ('{"added_tokens_decoder": []}', "expected a member added_tokens_decoder"),
+        ('{"added_tokens_decoder": []}', r"expected a member added_tokens_decoder with token entries, found \[\]"),
         ('{"added_tokens_decoder": {"3": []}}', "expected entries whose `special` is true or false"),
         ('{"added_tokens_decoder": {"3": {"special": 1}}}', "expected entries whose `special` is true or false"),
         ('{"added_tokens_decoder": {"4": {"special": true}, "4": {"special": false}}}', "every name once"),
@@ -125,8 +125,19 @@ def test_ids_and_gathered_head_are_converted_and_verified(tmp_path: Path) -> Non
     assert rows[:, 0].tolist() == [64 * i for i in chosen]
 
 
+def test_files_that_give_no_ids_fail_the_plan_together(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as raised:
+        planned(tmp_path, [1] * 9, {"10": {"special": True}})
+    ranking, tokens = raised.value.faults
+    assert {ranking.at, tokens.at} == {"/objects/1"}
+    size = "expected a positive multiple of 96 bytes (12 counts), found 184 bytes"
+    assert ranking.message == f"source ranking, file {tmp_path}/ranking: {size}"
+    where = f"resource tokenizer_config.json, file {tmp_path}/tokenizer_config.json"
+    assert tokens.message == f"{where}: expected ids from 0 to 9, found entry '10'"
+
+
 def test_a_count_beyond_the_domain_fails_the_conversion(tmp_path: Path) -> None:
     plan = planned(tmp_path, [1] * 9 + [-4], {})
-    with pytest.raises(WordError, match="source ranking: expected counts that are not negative, found -4 for id 9"):
+    with pytest.raises(WordError, match=r"file .*ranking: expected counts that are not negative, found -4 for id 9"):
         convert(plan, tmp_path / "out.ninfer", coverage=Coverage.FULL, threads=1, observers=SILENT)
     assert not (tmp_path / "out.ninfer").exists()

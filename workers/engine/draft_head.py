@@ -48,11 +48,12 @@ def special_ids(tokenizer_config: bytes, op: DraftIds, *, where: str) -> tuple[i
     """
     decoder = parse_object(tokenizer_config, where).get("added_tokens_decoder")
     if not isinstance(decoder, Mapping):
-        raise SourceError(where, expected="a member added_tokens_decoder with token entries", found="none")
+        found = "none" if decoder is None else repr(decoder)[:60]
+        raise SourceError(where, expected="a member added_tokens_decoder with token entries", found=found)
     ids = []
     for key, entry in decoder.items():
         if not isinstance(entry, Mapping) or not isinstance(entry.get("special", False), bool):
-            found = f"entry {key[:20]!r}: {str(entry)[:60]!r}"
+            found = f"entry {key[:20]!r}: {str(entry)[:60]}"
             raise SourceError(where, expected="entries whose `special` is true or false", found=found)
         if not (key.isascii() and key.isdecimal() and len(key) <= MAX_ID_DIGITS and int(key) < op.domain):
             raise SourceError(where, expected=f"ids from 0 to {op.domain - 1}", found=f"entry {key[:20]!r}")

@@ -17,12 +17,13 @@ from typing import ClassVar, Literal
 
 from schemas.errors import Fault, PlanError, SourceError
 from schemas.interface import PlanDocument, PlannedObjectSummary
-from schemas.recipe.expanded import ExpandedObject, ExpandedRecipe, Fp8Row, Nvfp4, Tensor
+from schemas.recipe.expanded import DraftIds, ExpandedObject, ExpandedRecipe, Fp8Row, Nvfp4, Tensor
 from schemas.registry import Format, Layout, ResourceEncoding
 from schemas.report import TensorReference
 from workers.engine.binding import BoundSources, bind_sources
 from workers.engine.container.arrangement import Arrangement, UnplacedResource, UnplacedTensor, arrange
 from workers.engine.container.directory import Framing, Identity
+from workers.engine.draft_inputs import draft_faults
 from workers.engine.quantization_config import quantization_faults
 from workers.engine.recipe.describe import render
 from workers.engine.recipe.inference import Typed, TypedObject, infer_recipe
@@ -224,6 +225,7 @@ def plan_conversion(
         raise PlanError(f"recipe {recipe.id}", faults, expected="sources as the recipe describes them")
     typed = infer_recipe(recipe, bound.tensor_type)
     used = [_tensors_of(bound, one.value, *one.equals) for one in typed]
+    _check_draft_head(recipe, bound, typed)
     _check_quantization(recipe, bound, typed, used)
     unused, warnings = _leftovers(recipe, bound, {key for tensors in used for key in tensors})
     arrangement = _arrange(recipe, bound, framing)
@@ -259,6 +261,16 @@ def _shown_name(path: Path) -> str:
 def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, TensorEntry]:
     keys = [(n.op.source, n.op.tensor) for value in values for n in walk(value) if isinstance(n.op, Tensor)]
     return {key: bound.tensor(*key) for key in dict.fromkeys(keys)}
+
+
+def _check_draft_head(recipe: ExpandedRecipe, bound: BoundSources, typed: Sequence[TypedObject]) -> None:
+    """Raises PlanError for a ranking or special tokens that give no ids for the draft head."""
+    selections = [
+        (one.spec.at, v.op) for one in typed for v in (one.value, *one.equals) if isinstance(v.op, DraftIds)
+    ]
+    faults = [fault for at, op in selections for fault in draft_faults(at, op, bound)]
+    if faults:
+        raise PlanError(f"recipe {recipe.id}", faults, expected="files that a draft head's ids follow from")
 
 
 def _check_quantization(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schemas.recipe.expanded import DraftIds
-from workers.engine.draft_head import COUNT_BYTES, check_ranking_size, ranking_counts, select_draft_ids, special_ids
+from workers.engine.draft_inputs import selected_ids
 from workers.engine.encode.evaluation import Evaluation, Positions
 from workers.engine.encode.lifting import lifted
 from workers.engine.plan import Plan, PlannedTensor
@@ -19,9 +19,6 @@ from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.sources.reading import OpenFiles
 from workers.engine.sources.tensor_digest import tensor_digest
-
-MAX_TOKENIZER_CONFIG_BYTES = 64 << 20
-MAX_RANKING_BYTES = 256 << 20
 
 
 class PlannedInputs:
@@ -59,18 +56,8 @@ class PlannedInputs:
         """The selection of the draft head's ids, made once."""
         with self._lock:
             if op not in self._selections:
-                self._selections[op] = self._select(op)
+                self._selections[op] = selected_ids(op, self._plan.sources)
             return self._selections[op]
-
-    def _select(self, op: DraftIds) -> npt.NDArray[np.int32]:
-        bound = self._plan.sources
-        where = f"source {op.counts}"
-        ranking = bound.files[op.counts]
-        check_ranking_size(ranking.file.bytes, op, where=where)
-        row = ranking.content(bound.roots, limit=MAX_RANKING_BYTES)[: COUNT_BYTES * op.width]
-        counts = ranking_counts(row, op, where=where)
-        config = bound.resources[op.special].content(bound.roots, limit=MAX_TOKENIZER_CONFIG_BYTES)
-        return select_draft_ids(counts, special_ids(config, op, where=f"resource {op.special}"), op.take)
 
     def __enter__(self) -> Self:
         return self
