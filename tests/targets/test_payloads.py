@@ -43,7 +43,7 @@ RESOURCES = (
     "video_preprocessor_config.json",
 )
 AT_LEAST = {"qwen3.6-27b.nvfp4": 450, "qwen3.6-35b-a3b.groupwise-int": 600}
-"""Tensors that a miniature is made of, lest few be compared; of the others 100."""
+"""Tensors that an artifact has, so that a comparison of few would show; the others have 100."""
 
 
 @dataclass(frozen=True, slots=True)
