@@ -1,5 +1,5 @@
-"""The registered recipes at the sizes of miniatures, with configs from their checkpoints: nothing depends on the sizes of
-the published models."""
+"""The registered recipes at the sizes of miniatures, with configs from their checkpoints: only the published models have
+the published sizes."""
 
 from __future__ import annotations
 

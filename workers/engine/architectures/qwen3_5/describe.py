@@ -134,15 +134,17 @@ class _Bindings:
         if taken is not None:
             self._fault(tensor, f"holds {taken!r}, which {self._holders[taken].name!r} already does")
             return
-        self._holders.update(dict.fromkeys([parameter.name for parameter in held], tensor))
         if len(held) == 1:
+            self._holders[held[0].name] = tensor
             self._bindings[held[0].name] = WholeTensor(tensor.name)
             return
+        holders, bindings, object = self._holders, self._bindings, tensor.name
         width = prod(held[0].shape[1:])
         start = 0
         for parameter in held:
             stop = start + parameter.shape[0] * width
-            self._bindings[parameter.name] = JoinedRanges((ElementRange(tensor.name, start, stop),))
+            holders[parameter.name] = tensor
+            bindings[parameter.name] = JoinedRanges((ElementRange(object, start, stop),))
             start = stop
 
     def _divide(self, tensor: NamedTensor, names: Sequence[str]) -> None:

@@ -119,9 +119,13 @@ def _experts(p: str, hidden: int, sizes: Experts) -> Iterator[Parameter]:
     ffn_input = f"{p}ffn_input"
     yield _matrix(f"{p}moe/router", sizes.count, hidden, ffn_input)
     yield _matrix(f"{p}moe/shared_score", 1, hidden, ffn_input)
+    # Nearly all parameters of a model are these, so what they have in common is made once.
+    wide, tall, inputs = (sizes.routed, hidden), (hidden, sizes.routed), (ffn_input,)
     for index in range(sizes.count):
         expert = f"{p}moe/experts/{index}/"
-        yield from _gated(expert, hidden, sizes.routed, ffn_input, f"{expert}product")
+        yield Parameter(f"{expert}gate", wide, None, inputs)
+        yield Parameter(f"{expert}up", wide, None, inputs)
+        yield Parameter(f"{expert}down", tall, None, (f"{expert}product",))
     yield from _gated(f"{p}moe/shared/", hidden, sizes.shared, ffn_input, f"{p}moe/shared/product")
 
 
