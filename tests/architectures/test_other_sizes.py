@@ -1,5 +1,4 @@
-"""The registered recipes at the sizes of miniatures, with configs from their checkpoints: only the published models have
-the published sizes."""
+"""The registered recipes at the sizes of miniatures, with configs from their checkpoints: no size is a constant."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def component_configs(offered: Sequence[str], documents: Documents) -> Configs:
     derived = _derive(wanted, documents)
     for one in derived.values():
         faults.extend(one.faults)
-    faults.extend(_rule_faults(derived, {(fault.at, _component(fault)) for fault in faults}))
+    faults.extend(_rule_faults(derived))
     if faults:
         raise _error(faults)
     return {component: one.config for component, one in derived.items()}
@@ -74,15 +74,12 @@ def _error(faults: Sequence[Fault]) -> ArchitectureError:
     return ArchitectureError("config.json", faults, expected="the config of a model of architecture qwen3_5")
 
 
-def _component(fault: Fault) -> str:
-    return fault.message.partition(":")[0]
-
-
-def _rule_faults(derived: Mapping[str, Derived], told: set[tuple[str, str]]) -> Iterator[Fault]:
-    """What the rules say of the derived configs, at the members that they came from; each place told of once."""
+def _rule_faults(derived: Mapping[str, Derived]) -> Iterator[Fault]:
+    """What the rules say of the derived configs, at the members that they came from; each place is told of once."""
     for fault in config_faults({component: one.config for component, one in derived.items()}):
-        at = derived[fault.component].pointer(fault.path)
-        if (at, fault.component) not in told:
+        source = derived[fault.component]
+        at = source.pointer(fault.path)
+        if all(told.at != at for told in source.faults):
             yield Fault(at, f"{fault.component}: {fault.message}")
 
 
