@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from schemas.problems import Problem
-from schemas.report import ConversionReport, RecipeIdentity, TensorReference
+from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
 from schemas.states import JobState
 
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -43,7 +43,8 @@ class JobRequest(Body):
     """Body of POST /v1/jobs and of POST /v1/plans.
 
     `recipe` is the id of a registered one or a whole document; `sources` says where each of its sources is; `let`
-    replaces named integers of the recipe; `resources` gives single resources another place than the recipe's.
+    replaces named integers of the recipe; `resources` gives single resources another place than the recipe's. In
+    framing 3 no file is larger than `part_bytes`. `allow_unexecutable` lets pass what engines load and fail to run.
     """
 
     @model_validator(mode="before")
@@ -59,7 +60,9 @@ class JobRequest(Body):
     sources: dict[Name, Where]
     let: dict[Name, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     resources: dict[str, Where] = Field(default_factory=dict)
-    framing: Literal["auto"] | Annotated[int, Field(ge=1, le=2)] = "auto"
+    framing: Literal["auto"] | Annotated[int, Field(ge=1, le=3)] = "auto"
+    part_bytes: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    allow_unexecutable: bool = False
     verify: Literal["full", "sample"] = "full"
     device: Literal["auto", "cpu"] = "auto"
     name: Name | None = None
@@ -93,22 +96,25 @@ class ArtifactPart(Answer):
 
 
 class Artifact(Answer):
-    """A verified artifact. `minimum_reader` is the framing that a reader must know."""
+    """A verified artifact: `bytes` of all its files, `sha256` of the entry, which is the first of `parts`.
+    `minimum_reader` says in words which engines open it."""
 
     bytes: int
     sha256: str
-    minimum_reader: int
+    minimum_reader: str
     parts: tuple[ArtifactPart, ...]
 
 
 class Job(Answer):
-    """One conversion. `framing` is `auto` until planning has chosen one."""
+    """One conversion. `framing` is `auto` until planning has chosen one, and `execution` None until then: whether an
+    engine runs the artifact."""
 
     id: UUID
     name: str
     state: JobState
     recipe: RecipeIdentity
     framing: Literal["auto"] | int
+    execution: ExecutionRecord | None
     verify: str
     device: str
     created_at: datetime
@@ -155,12 +161,23 @@ class PlannedObjectSummary(Answer):
     bytes: int
 
 
-class PlanDocument(Answer):
-    """What is known before a weight is read. `unused` are source tensors that nothing uses and a pattern covers,
-    `ignored` those that shards hold and their index does not map."""
+class PlannedPart(Answer):
+    """One file of a planned artifact, the entry first, under the name that its download will have."""
 
+    name: str
+    bytes: int
+
+
+class PlanDocument(Answer):
+    """What is known before a weight is read. `file_bytes` is of all parts together. `unused` are source tensors that
+    nothing uses and a pattern covers, `ignored` those that shards hold and their index does not map."""
+
+    framing: int
+    minimum_reader: str
+    execution: ExecutionRecord
     objects: tuple[PlannedObjectSummary, ...]
     file_bytes: int
+    parts: tuple[PlannedPart, ...]
     payload_offset: int
     directory_sha256: str
     bits_per_weight: float

@@ -5,6 +5,8 @@ The JSON names are those of interface.md.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -136,13 +138,35 @@ class VerificationRecord(Record):
     seed: int | None
 
 
+class PartRecord(Record):
+    """One file of an artifact, under the name of its download."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
 class ArtifactRecord(Record):
-    """The finished file. Digests in lowercase hexadecimal."""
+    """The finished artifact: `bytes` of all its files, `sha256` of the entry, which is the first of `parts`.
+    `artifact_id` stands in their headers, None in framings 1 and 2. Digests in lowercase hexadecimal."""
 
     bytes: int
     sha256: str
+    artifact_id: str | None
     directory_sha256: str
     payload_offset: int
+    parts: tuple[PartRecord, ...]
+
+
+Verdict = Literal["loads and runs", "loads and fails at start", "does not load", "not known"]
+
+
+class ExecutionRecord(Record):
+    """Whether an engine runs the artifact. `reasons` name each object that it cannot load or run, or why that is not
+    known."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
 
 
 class TensorReference(Record):
@@ -160,6 +184,8 @@ class ReportHead(Record):
     model_id: str
     weights_id: str
     framing: int
+    minimum_reader: str
+    execution: ExecutionRecord
     recipe: RecipeIdentity
     let_overridden: bool
     artifact: ArtifactRecord

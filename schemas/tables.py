@@ -28,7 +28,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from schemas.states import JobState, ObjectState, Stage
 
@@ -95,6 +95,10 @@ class JobRow(Base):
     resources: Mapped[dict[str, str]] = mapped_column(JSON)
     framing: Mapped[int | None]
     """What was asked for, None for `auto`; after planning, what it is."""
+    part_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    """Framing 3: no file of the artifact is to be larger; None for the default."""
+    allow_unexecutable: Mapped[bool] = mapped_column(default=False)
+    """Whether to make an artifact that engines load and fail to run."""
     verify: Mapped[str] = mapped_column(String(16))
     device: Mapped[str] = mapped_column(String(16))
     created_at: Mapped[datetime]
@@ -104,22 +108,41 @@ class JobRow(Base):
     finished_at: Mapped[datetime | None]
     fingerprint: Mapped[str | None] = mapped_column(Text)
     """The plan's: another worker's plan of the same job must have the same, or a source has changed."""
+    execution: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Whether an engine runs the artifact, as planning found."""
     objects_total: Mapped[int | None]
     payload_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
     """Sum over the objects' payloads."""
     file_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
-    """Size of the artifact. From planning to the end of the job this much disk is reserved for it."""
-    work_file: Mapped[str | None] = mapped_column(Text)
-    """Name within the job's work folder. Each planning makes a file of its own, so that a late one harms none."""
+    """Size of the artifact's files together. From planning to the end of the job this much disk is reserved for it."""
+    work_files: Mapped[str | None] = mapped_column(Text)
+    """Name of a set of files in the job's work folder. Each planning makes its own, so that a late one harms none."""
     lost_claims: Mapped[int] = mapped_column(default=0)
     """Claims that expired since the job last made progress."""
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    artifact_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST)
-    """Set once the whole file has passed verification; it is published, and may be downloaded, in state `ready`."""
     report_head: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
-    """The report without its objects, whose rows have the rest; set with the artifact."""
+    """The report without its objects, whose rows have the rest; set with the parts."""
+    parts: Mapped[list[ArtifactPartRow]] = relationship(
+        order_by="ArtifactPartRow.index", cascade="all, delete-orphan", passive_deletes=True
+    )
 
-    __table_args__ = (Index(None, "state"), Index(None, "artifact_sha256"))
+    __table_args__ = (Index(None, "state"),)
+
+
+class ArtifactPartRow(Base):
+    """One file of an artifact, the entry first: there once all files have passed verification; published, and to be
+    downloaded, when the job is `ready`."""
+
+    __tablename__ = "artifact_parts"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    """Under which it is downloaded."""
+    bytes: Mapped[int] = mapped_column(BIG_INTEGER)
+    sha256: Mapped[str] = mapped_column(HEX_DIGEST)
+
+    __table_args__ = (Index(None, "sha256"),)
 
 
 class ClaimRow(Base):

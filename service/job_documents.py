@@ -7,11 +7,12 @@ from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, selectinload
 
 from schemas.interface import Artifact, ArtifactPart, Job, JobReport, Page, Progress
+from schemas.minimum_reader import minimum_reader
 from schemas.problems import Problem
-from schemas.report import ObjectReport, RecipeIdentity, SourceTensorRecord
+from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, SourceTensorRecord
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from workers.database import database_time
@@ -25,7 +26,7 @@ def job_document(session: Session, job: JobRow) -> Job:
 
 def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UUID | None) -> Page[Job]:
     """Jobs newest first; the cursor is the id of the last job before the page."""
-    query = select(JobRow).order_by(JobRow.id.desc()).limit(limit + 1)
+    query = select(JobRow).options(selectinload(JobRow.parts)).order_by(JobRow.id.desc()).limit(limit + 1)
     if state is not None:
         query = query.where(JobRow.state == state)
     if cursor is not None:
@@ -65,11 +66,16 @@ def job_report(session: Session, job: JobRow) -> JobReport:
 
 
 def artifact_of(job: JobRow) -> Artifact:
-    """The artifact of a job that is ready. Its download is named after the recipe."""
-    if job.state is not JobState.READY or job.artifact_sha256 is None or job.file_bytes is None or job.framing is None:
+    """The artifact of a job that is ready."""
+    if job.state is not JobState.READY or not job.parts or job.framing is None:
         raise ValueError(f"expected a job that is ready, found {job.id} in state {job.state}")
-    part = ArtifactPart(name=f"{job.recipe_id}.ninfer", bytes=job.file_bytes, sha256=job.artifact_sha256)
-    return Artifact(bytes=part.bytes, sha256=part.sha256, minimum_reader=job.framing, parts=(part,))
+    parts = tuple(ArtifactPart(name=one.name, bytes=one.bytes, sha256=one.sha256) for one in job.parts)
+    return Artifact(
+        bytes=sum(part.bytes for part in parts),
+        sha256=parts[0].sha256,
+        minimum_reader=minimum_reader(job.framing),
+        parts=parts,
+    )
 
 
 def _documents(session: Session, jobs: Sequence[JobRow]) -> list[Job]:
@@ -101,6 +107,7 @@ def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
         state=job.state,
         recipe=RecipeIdentity(id=job.recipe_id, revision=job.recipe_revision, sha256=job.recipe_sha256),
         framing="auto" if job.framing is None else job.framing,
+        execution=None if job.execution is None else ExecutionRecord.model_validate(job.execution),
         verify=job.verify,
         device=job.device,
         created_at=job.created_at,

@@ -8,6 +8,7 @@ from typing import Any
 from schemas.errors import Fault, RecipeError, RegistryError
 from schemas.interface import JobRequest
 from service.registered_documents import registered_document
+from workers.engine.packaging import Packaging
 from workers.submission import Submission
 
 
@@ -18,7 +19,8 @@ def submission_of(body: JobRequest) -> Submission:
         let=body.let,
         sources=body.sources,
         resources=body.resources,
-        framing=None if body.framing == "auto" else body.framing,
+        packaging=Packaging(None if body.framing == "auto" else body.framing, body.part_bytes),
+        allow_unexecutable=body.allow_unexecutable,
         verify=body.verify,
         device=body.device,
     )

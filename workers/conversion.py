@@ -22,18 +22,21 @@ from schemas.errors import CancelledError, NinforgeError, SourceError, Verificat
 from schemas.problems import INTERNAL, Problem
 from schemas.report import VerificationRecord, VerifiedObject
 from schemas.states import Stage
-from schemas.tables import JobRow, ObjectRow
+from schemas.tables import JobRow, ObjectRow, SourceTensorRow
 from workers import claims, job_records
 from workers.claims import Claim, ClaimLostError
 from workers.database import Database
-from workers.engine.encode import create_work_file, encode_objects
-from workers.engine.plan import Plan
+from workers.engine.artifact_identity import artifact_id
+from workers.engine.container.writer import artifact_paths
+from workers.engine.encode import create_work_files, encode_objects, inscribe_artifact_id
+from workers.engine.execution import require_executable
+from workers.engine.plan import Plan, SourceTensor
 from workers.engine.report import report_head
-from workers.engine.verify import Coverage, Verification, verify_artifact
+from workers.engine.verify import Coverage, verify_artifact
 from workers.heartbeat import Heartbeat
 from workers.public_problems import public_problem
 from workers.settings import Settings
-from workers.storage import Storage
+from workers.storage import Storage, VerifiedFile
 from workers.submission import Submission, plan_submission
 
 logger = logging.getLogger(__name__)
@@ -79,16 +82,18 @@ class Conversion:
         storage, database = self._context.storage, self._context.database
         with self._working_under(claim):
             plan = self._planned()
+            if not self._job().allow_unexecutable:
+                require_executable(plan.recipe, plan.execution)
             storage.discard_superseded(self._job_id, claim.id)
             with database.writing() as session:
                 job_records.reserve_disk(session, claim, plan.file_bytes, storage)
-            work_file = storage.work_file(self._job_id, f"{claim.id}.ninfer")
-            create_work_file(plan, work_file)
+            work_files = storage.new_work_files(self._job_id, claim.id)
+            create_work_files(plan, storage.work_entry(self._job_id, work_files))
             try:
                 with database.writing() as session:
-                    job_records.record_plan(session, claim, plan, work_file.name)
+                    job_records.record_plan(session, claim, plan, work_files)
             except ClaimLostError:
-                work_file.unlink(missing_ok=True)
+                storage.discard_work_files(self._job_id, work_files)
                 raise
 
     def _encode_objects(self) -> None:
@@ -96,7 +101,7 @@ class Conversion:
             with self._working_under(claim) as heartbeat:
                 encoded = encode_objects(
                     self._planned(),
-                    self._work_file(),
+                    self._work_entry(),
                     claim.indices,
                     threads=self._context.settings.threads,
                     worker=self._context.name,
@@ -110,34 +115,47 @@ class Conversion:
         if claim is None:
             return
         with self._working_under(claim) as heartbeat:
-            storage, sha256 = self._context.storage, self._job().artifact_sha256
-            if sha256 is None or self._work_file().exists() or not storage.artifact(sha256).is_file():
-                verification = self._verify_file(claim, heartbeat)
-                sha256 = verification.sha256
-                storage.publish(self._work_file(), sha256, verification.stamp)
+            storage = self._context.storage
+            if self._work_entry().exists() or not self._is_published():
+                storage.publish(self._verify_files(claim, heartbeat))
             with self._context.database.writing() as session:
                 job_records.record_ready(session, claim)
-            self._context.storage.discard_work(self._job_id)
-            logger.info("job %s is ready: %s", self._job_id, sha256)
+            storage.discard_work(self._job_id)
+            logger.info("job %s is ready", self._job_id)
 
-    def _verify_file(self, claim: Claim, heartbeat: Heartbeat) -> Verification:
-        """Verifies the whole work file and records it."""
+    def _is_published(self) -> bool:
+        with self._context.database.reading() as session:
+            parts = session.get_one(JobRow, self._job_id).parts
+            return bool(parts) and self._context.storage.holds([part.sha256 for part in parts])
+
+    def _verify_files(self, claim: Claim, heartbeat: Heartbeat) -> list[VerifiedFile]:
+        """Verifies all work files of the job and records it."""
         with self._context.database.writing() as session:
             job_records.begin_verifying_progress(session, claim)
-        plan, coverage = self._planned(), Coverage(self._job().verify)
+        plan, coverage, entry = self._planned(), Coverage(self._job().verify), self._work_entry()
+        identity = artifact_id(plan, self._source_digests())
+        inscribe_artifact_id(plan, entry, identity)
         verification = verify_artifact(
             plan,
-            self._work_file(),
+            entry,
             coverage=coverage,
             threads=self._context.settings.threads,
             observer=heartbeat,
+            artifact_id=identity,
         )
         self._check_digests(verification.objects)
         record = VerificationRecord(coverage=coverage, seed=verification.seed)
-        head = report_head(plan, sha256=verification.sha256, verification=record)
+        head = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
         with self._context.database.writing() as session:
             job_records.record_verified(session, claim, verification.objects, head)
-        return verification
+        files = zip(artifact_paths(entry, plan.arrangement), verification.sha256, verification.stamps, strict=True)
+        return [VerifiedFile(path, sha256, stamp) for path, sha256, stamp in files]
+
+    def _source_digests(self) -> dict[SourceTensor, str]:
+        """BLAKE3 of every source tensor, as encoding recorded it."""
+        with self._context.database.reading() as session:
+            rows = session.scalars(select(SourceTensorRow).where(SourceTensorRow.job_id == self._job_id)).all()
+        return {(row.source, row.tensor): row.blake3 for row in rows if row.blake3 is not None}
 
     def _check_digests(self, verified: Sequence[VerifiedObject]) -> None:
         """Raises VerificationError if a payload is not the one that its encoder recorded."""
@@ -171,11 +189,11 @@ class Conversion:
         with self._context.database.reading() as session:
             return session.get_one(JobRow, self._job_id)
 
-    def _work_file(self) -> Path:
-        name = self._job().work_file
+    def _work_entry(self) -> Path:
+        name = self._job().work_files
         if name is None:
-            raise RuntimeError(f"job {self._job_id} has been planned without a work file")
-        return self._context.storage.work_file(self._job_id, name)
+            raise RuntimeError(f"job {self._job_id} has been planned without work files")
+        return self._context.storage.work_entry(self._job_id, name)
 
     def _claim_job(self, stage: Stage) -> Claim | None:
         with self._context.database.writing() as session:

@@ -14,7 +14,7 @@ from schemas.problems import Problem
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.report import EncodedObject, ReportHead, VerifiedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
-from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from workers import claims
 from workers.claims import Claim
 from workers.database import database_time
@@ -37,7 +37,9 @@ def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, 
         let=dict(submission.let),
         sources=dict(submission.sources),
         resources=dict(submission.resources),
-        framing=submission.framing,
+        framing=submission.packaging.framing,
+        part_bytes=submission.packaging.part_bytes,
+        allow_unexecutable=submission.allow_unexecutable,
         verify=submission.verify,
         device=submission.device,
         created_at=database_time(session),
@@ -66,12 +68,13 @@ def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Stora
     job.file_bytes = file_bytes
 
 
-def record_plan(session: Session, claim: Claim, plan: Plan, work_file: str) -> None:
+def record_plan(session: Session, claim: Claim, plan: Plan, work_files: str) -> None:
     """Records the planned objects and what they are made of; the job is converting from here on."""
     job = claims.require(session, claim)
     job.framing = plan.framing
     job.fingerprint = plan.fingerprint
-    job.work_file = work_file
+    job.execution = {"verdict": plan.execution.verdict, "reasons": list(plan.execution.reasons)}
+    job.work_files = work_files
     job.objects_total = len(plan.objects)
     job.payload_bytes = sum(planned.bytes for planned in plan.objects)
     job.file_bytes = plan.file_bytes
@@ -162,7 +165,10 @@ def record_verified(session: Session, claim: Claim, verified: Sequence[VerifiedO
         ],
     )
     session.execute(update(ObjectRow).where(ObjectRow.job_id == job.id).values(bytes_done=ObjectRow.bytes))
-    job.artifact_sha256 = head.artifact.sha256
+    job.parts = [
+        ArtifactPartRow(index=index, name=part.name, bytes=part.bytes, sha256=part.sha256)
+        for index, part in enumerate(head.artifact.parts)
+    ]
     job.report_head = head.model_dump(mode="json")
 
 

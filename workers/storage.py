@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from schemas.errors import VerificationError
+from schemas.errors import OutputError, VerificationError
 from workers.engine.file_stamp import FileStamp
 
 _BLOCK = 512
+_ENTRY = "artifact.ninfer"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedFile:
+    """A work file that was verified under `stamp`."""
+
+    path: Path
+    sha256: str
+    stamp: FileStamp
+
+    def require_unchanged(self) -> None:
+        """Raises VerificationError if its path holds another file by now, or a changed one."""
+        try:
+            unchanged = FileStamp.of(self.path.lstat()) == self.stamp
+        except FileNotFoundError:
+            unchanged = False
+        if not unchanged:
+            raise VerificationError("artifact", expected="the file that was verified", found="another or a changed one")
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """`work/<job>/<name>` while a job is under way, `artifacts/<sha256>.ninfer` once its file has been verified."""
+    """`work/<job>/<set>/` while a job is under way, `artifacts/<sha256>.ninfer` once a file has been verified."""
 
     data: Path
 
@@ -26,38 +47,62 @@ class Storage:
         for folder in (self._work, self._artifacts, self.data / "sources"):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def work_file(self, job_id: UUID, name: str) -> Path:
-        """A file of a job under way, named after the claim it is planned under; its folder is made here."""
-        folder = self._work / str(job_id)
-        folder.mkdir(exist_ok=True)
-        return folder / name
+    def new_work_files(self, job_id: UUID, claim_id: int) -> str:
+        """Makes the folder for a set of work files, named after the claim that the job is planned under."""
+        (self._work / str(job_id) / str(claim_id)).mkdir(parents=True, exist_ok=True)
+        return str(claim_id)
+
+    def work_entry(self, job_id: UUID, name: str) -> Path:
+        """The entry file of a set of work files; continuations lie beside it."""
+        return self._work / str(job_id) / name / _ENTRY
+
+    def discard_work_files(self, job_id: UUID, name: str) -> None:
+        """Removes one set of work files."""
+        shutil.rmtree(self._work / str(job_id) / name, ignore_errors=True)
 
     def discard_superseded(self, job_id: UUID, claim_id: int) -> None:
         """Removes the work files that were planned under earlier claims, whose names are their ids.
 
-        A worker that is late has an earlier claim than the one that took over, so it cannot remove the other's file.
+        A worker that is late has an earlier claim than the one that took over, so it cannot remove the other's files.
         """
-        for file in (self._work / str(job_id)).glob("*"):
-            if int(file.stem) < claim_id:
-                file.unlink(missing_ok=True)
+        for folder in (self._work / str(job_id)).glob("*"):
+            if int(folder.name) < claim_id:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def artifact(self, sha256: str) -> Path:
         """The published file of that SHA-256."""
         return self._artifacts / f"{sha256}.ninfer"
 
-    def publish(self, work_file: Path, sha256: str, stamp: FileStamp) -> None:
-        """Moves a file that was verified under `stamp` into the store, whole and durably.
+    def holds(self, sha256: Sequence[str]) -> bool:
+        """Whether all of these files are published."""
+        return all(self.artifact(one).is_file() for one in sha256)
 
-        Raises VerificationError if the path holds another file by now, or a changed one.
+    def publish(self, verified: Sequence[VerifiedFile]) -> None:
+        """Moves files that were verified into the store, whole and durably, the first last.
+
+        As long as that one is among the work files, all of them are, so that a worker that dies meanwhile can be
+        followed by another. Raises VerificationError if a path holds another file by now, or a changed one, OutputError
+        for several files where the file system has no hard links.
         """
-        try:
-            unchanged = FileStamp.of(work_file.lstat()) == stamp
-        except FileNotFoundError:
-            unchanged = False
-        if not unchanged:
-            raise VerificationError("artifact", expected="the file that was verified", found="another or a changed one")
-        work_file.replace(self.artifact(sha256))
+        for file in verified:
+            file.require_unchanged()
+        entry, *continuations = verified
+        for file in continuations:
+            self._link(file)
+        entry.path.replace(self.artifact(entry.sha256))
         _sync_folder(self._artifacts)
+
+    def _link(self, file: VerifiedFile) -> None:
+        pending = self._artifacts / f".{secrets.token_hex(8)}.pending"
+        try:
+            pending.hardlink_to(file.path)
+            pending.replace(self.artifact(file.sha256))
+        except OSError as error:
+            expected = "a file system with hard links, for an artifact of several files"
+            raise OutputError("store of artifacts", expected=expected, found=str(error.strerror)) from None
+        finally:
+            # Where the target is the same file already, replacing leaves both names.
+            pending.unlink(missing_ok=True)
 
     def discard_work(self, job_id: UUID) -> None:
         """Removes all work files of a job and so frees their disk."""
@@ -71,7 +116,7 @@ class Storage:
         """Bytes of disk that the work files of a job have been given already."""
         total = 0
         with suppress(FileNotFoundError):  # the job may end meanwhile
-            for file in (self._work / str(job_id)).iterdir():
+            for file in (self._work / str(job_id)).rglob("*"):
                 total += file.stat().st_blocks * _BLOCK
         return total
 

@@ -11,6 +11,7 @@ from schemas.errors import Fault, PlanError, SourceError
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.recipe.pointer import escape
 from schemas.tables import JobRow
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.recipe.load import expand_document
 from workers.engine.sources.roots import Roots
@@ -19,20 +20,30 @@ from workers.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A recipe's document, where its sources and resources are, and how to convert. `framing` is None for auto."""
+    """A recipe's document, where its sources and resources are, and how to convert."""
 
     document: Mapping[str, Any]
     let: Mapping[str, int]
     sources: Mapping[str, str]
     resources: Mapping[str, str]
-    framing: int | None
+    packaging: Packaging
+    allow_unexecutable: bool
     verify: str
     device: str
 
     @classmethod
     def of(cls, job: JobRow) -> Submission:
         """What a job was submitted with."""
-        return cls(job.recipe_document, job.let, job.sources, job.resources, job.framing, job.verify, job.device)
+        return cls(
+            document=job.recipe_document,
+            let=job.let,
+            sources=job.sources,
+            resources=job.resources,
+            packaging=Packaging(job.framing, job.part_bytes),
+            allow_unexecutable=job.allow_unexecutable,
+            verify=job.verify,
+            device=job.device,
+        )
 
     def expand(self) -> ExpandedRecipe:
         """The recipe. Raises RecipeError with all its faults."""
@@ -73,7 +84,7 @@ def plan_submission(submission: Submission, settings: Settings) -> Plan:
         recipe,
         places.sources,
         resources=places.resources,
-        framing=submission.framing,
+        packaging=submission.packaging,
         roots=Roots(settings.source_roots),
     )
 

@@ -12,26 +12,30 @@ import typer
 from rich.filesize import decimal
 
 from schemas.errors import OutputError
+from schemas.minimum_reader import minimum_reader
 from schemas.report import ConversionReport
 from service.cli.consoles import counted, document, say, say_document, say_table, sized
 from service.cli.options import (
+    ArtifactIdOption,
     FramingOption,
     JsonOption,
     LetOption,
+    PartBytesOption,
     RecipeArgument,
     ResourceOption,
     SourceOption,
     ThreadsOption,
-    framing_number,
     integers_by_name,
+    packaging_of,
     paths_by_name,
     thread_count,
     usage_error,
 )
 from service.cli.output_places import check_output, parse_output, pending_file, refuse_inputs, same_place
 from service.cli.progress import Phase, watched
-from service.cli.readers import minimum_reader
 from service.cli.recipe_argument import given_recipe
+from workers.engine.container.writer import artifact_paths
+from workers.engine.execution import require_executable
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
 
@@ -52,6 +56,8 @@ def convert(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", parser=parse_output, help="The artifact to make.")],
     source: SourceOption = None,
     framing: FramingOption = "auto",
+    part_bytes: PartBytesOption = None,
+    artifact_id: ArtifactIdOption = None,
     let: LetOption = None,
     resource: ResourceOption = None,
     report: Annotated[
@@ -73,6 +79,9 @@ def convert(
             help="Source bytes that a thread takes at a time, 4 MiB by default. The artifact does not depend on it.",
         ),
     ] = None,
+    allow_unexecutable: Annotated[
+        bool, typer.Option("--allow-unexecutable", help="Make it even if engines load it and fail at start.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -92,10 +101,15 @@ def convert(
     for output in (out, *([] if report is None else [report])):
         check_output(output, force=force)
     given = given_recipe(recipe)
-    planned = plan_conversion(
-        given.require(integers), places, resources=resources, framing=framing_number(framing), roots=ANYWHERE
-    )
-    refuse_inputs(planned, given.file, [out] if report is None else [out, report])
+    made_of = given.require(integers)
+    packaging = packaging_of(framing, part_bytes, artifact_id)
+    planned = plan_conversion(made_of, places, resources=resources, packaging=packaging, roots=ANYWHERE)
+    if not allow_unexecutable:
+        require_executable(made_of, planned.execution)
+    outputs = artifact_paths(out, planned.arrangement)
+    for output in outputs[1:]:
+        check_output(output, force=force)
+    refuse_inputs(planned, given.file, outputs if report is None else [*outputs, report])
     with ExitStack() as stack:
         publish = None if report is None else stack.enter_context(pending_file(report, force=force))
         observers = stack.enter_context(watched(*_phases(planned, verify)))
@@ -122,6 +136,8 @@ def plan(
     recipe: RecipeArgument,
     source: SourceOption = None,
     framing: FramingOption = "auto",
+    part_bytes: PartBytesOption = None,
+    artifact_id: ArtifactIdOption = None,
     let: LetOption = None,
     resource: ResourceOption = None,
     as_json: JsonOption = False,
@@ -133,7 +149,7 @@ def plan(
         given_recipe(recipe).require(integers),
         places,
         resources=resources,
-        framing=framing_number(framing),
+        packaging=packaging_of(framing, part_bytes, artifact_id),
         roots=ANYWHERE,
     )
     if as_json:
@@ -162,8 +178,9 @@ def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out:
 def _show_plan(planned: Plan) -> None:
     objects = counted(len(planned.objects), "object")
     say(f"{planned.recipe.model_id} / {planned.recipe.weights_id}, framing {planned.framing:d}")
-    say(f"{objects}, {sized(planned.file_bytes)}, {planned.bits_per_weight:.3f} bits a weight")
-    say(minimum_reader(planned.framing))
+    files = counted(len(planned.arrangement.slices), "file")
+    say(f"{objects}, {sized(planned.file_bytes)} in {files}, {planned.bits_per_weight:.3f} bits a weight")
+    _show_engines(planned)
     _show_formats(planned)
     if planned.recipe.let_overridden:
         say("`let` values are overridden: this makes no claim to the recipe's target")
@@ -177,8 +194,9 @@ def _show_plan(planned: Plan) -> None:
 
 def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
     _show_formats(planned)
-    say(f"{out}: {sized(made.artifact.bytes)}, SHA-256 {made.artifact.sha256}")
-    say(minimum_reader(made.framing))
+    for path, part in zip(artifact_paths(out, planned.arrangement), made.artifact.parts, strict=True):
+        say(f"{path}: {sized(part.bytes)}, SHA-256 {part.sha256}")
+    _show_engines(planned)
     if made.let_overridden:
         say("`let` values are overridden: this makes no claim to the recipe's target")
     match made.verification.coverage:
@@ -188,6 +206,12 @@ def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
             say(f"verified: a sample of rows, seed {made.verification.seed}")
     for warning in made.warnings:
         say(f"warning: {warning}")
+
+
+def _show_engines(planned: Plan) -> None:
+    say(f"opens in {minimum_reader(planned.framing)}")
+    execution = planned.execution
+    say(f"in an engine: {execution.verdict}" + "".join(f"\n  {reason}" for reason in execution.reasons))
 
 
 def _show_formats(planned: Plan) -> None:

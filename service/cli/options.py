@@ -11,6 +11,8 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
+from workers.engine.packaging import Packaging
+
 MAX_INTEGER = 2**63 - 1
 MAX_THREADS = 1024
 _URI = re.compile(r"hf:|[A-Za-z][A-Za-z0-9+.-]*://")
@@ -53,6 +55,13 @@ def parse_named_integer(text: str) -> NamedInteger:
     return NamedInteger(name, int(digits))
 
 
+def parse_artifact_id(text: str) -> bytes:
+    """Raises BadParameter for anything but 32 hexadecimal digits."""
+    if not re.fullmatch(r"[0-9A-Fa-f]{32}", text):
+        raise typer.BadParameter(f"expected 32 hexadecimal digits, found {text!r}")
+    return bytes.fromhex(text)
+
+
 RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A registered id (ninforge recipe list) or a file.")
 ]
@@ -83,9 +92,31 @@ LetOption = Annotated[
         help="Another value for an integer that the recipe names under `let`.",
     ),
 ]
-Framing = Literal["auto", "1", "2"]
+Framing = Literal["auto", "1", "2", "3"]
 FramingOption = Annotated[
-    Framing, typer.Option("--framing", help="The container's framing; auto is the newest that the recipe allows.")
+    Framing,
+    typer.Option(
+        "--framing", help="The container's framing; auto is 3 where the recipe names an architecture, and else 2."
+    ),
+]
+PartBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--part-bytes",
+        metavar="N",
+        min=1,
+        max=MAX_INTEGER,
+        help="Framing 3: no file larger than N bytes, 32000000000 by default.",
+    ),
+]
+ArtifactIdOption = Annotated[
+    bytes | None,
+    typer.Option(
+        "--artifact-id",
+        metavar="HEX",
+        parser=parse_artifact_id,
+        help="Framing 3: the id in the headers, 32 hexadecimal digits; by default it follows from what is converted.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 ThreadsOption = Annotated[
@@ -103,9 +134,9 @@ def thread_count(threads: int | None) -> int:
     return threads or len(os.sched_getaffinity(0))
 
 
-def framing_number(framing: Framing) -> int | None:
-    """The framing asked for; None for auto."""
-    return None if framing == "auto" else int(framing)
+def packaging_of(framing: Framing, part_bytes: int | None, artifact_id: bytes | None) -> Packaging:
+    """How the artifact is to be packed."""
+    return Packaging(None if framing == "auto" else int(framing), part_bytes, artifact_id)
 
 
 def paths_by_name(places: Sequence[Place] | None, option: str) -> dict[str, Path]:

@@ -26,11 +26,17 @@ class ReportedObject(Part):
     payload_blake3: str
 
 
-class ReportedArtifact(Part):
-    """What a report says of the file."""
+class ReportedFile(Part):
+    """What a report says of one file."""
 
     bytes: int
     sha256: str
+
+
+class ReportedArtifact(Part):
+    """What a report says of the files, the entry first."""
+
+    parts: list[ReportedFile]
 
 
 class ReportedVerification(Part):
@@ -68,10 +74,10 @@ def read_report(path: Path) -> Report:
         raise SourceError(f"report {path}", expected="a JSON document", found=str(error)) from None
 
 
-def hold_to_report(artifact: Artifact, sha256: str, payloads: tuple[str, ...], report: Report) -> None:
-    """Raises VerificationError for the first thing that the report says otherwise: objects, payloads, file.
+def hold_to_report(artifact: Artifact, sha256: tuple[str, ...], payloads: tuple[str, ...], report: Report) -> None:
+    """Raises VerificationError for the first thing that the report says otherwise: objects, payloads, files.
 
-    `sha256` is that of the file, `payloads` are the BLAKE3 digests of its objects in order.
+    `sha256` are those of the files, `payloads` the BLAKE3 digests of the objects in order.
     """
     names = [stored.name for stored in artifact.objects]
     if len(names) != len(report.objects):
@@ -82,9 +88,13 @@ def hold_to_report(artifact: Artifact, sha256: str, payloads: tuple[str, ...], r
         if digest != one.payload_blake3:
             where = f"object {name!r}, BLAKE3 of its payload"
             raise VerificationError(where, expected=f"{one.payload_blake3}, as reported", found=digest)
-    if (artifact.file_bytes, sha256) != (report.artifact.bytes, report.artifact.sha256):
-        raise VerificationError(
-            "file",
-            expected=f"{report.artifact.bytes} bytes with SHA-256 {report.artifact.sha256}, as reported",
-            found=f"{artifact.file_bytes} bytes with SHA-256 {sha256}",
-        )
+    parts = report.artifact.parts
+    if len(parts) != len(sha256):
+        raise VerificationError("files", expected=f"{len(parts)}, as reported", found=f"{len(sha256)}")
+    for span, digest, part in zip(artifact.slices, sha256, parts, strict=True):
+        if (span.file_bytes, digest) != (part.bytes, part.sha256):
+            raise VerificationError(
+                f"file {span.name or 'with the entry'}",
+                expected=f"{part.bytes} bytes with SHA-256 {part.sha256}, as reported",
+                found=f"{span.file_bytes} bytes with SHA-256 {digest}",
+            )

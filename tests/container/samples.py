@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from schemas.registry import Format
-from workers.engine.container.arrangement import UnplacedObject, UnplacedResource, UnplacedTensor
 from workers.engine.container.directory import Identity
+from workers.engine.container.placement import UnplacedObject, UnplacedResource, UnplacedTensor
 
 IDENTITY = Identity("tiny", "mixed")
 

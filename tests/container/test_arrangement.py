@@ -11,8 +11,9 @@ from schemas.errors import ArtifactError, RegistryError
 from schemas.registry import Format
 from tests.container.samples import IDENTITY, OBJECTS, TEXT_1, TEXT_2
 from workers.engine.container import limits
-from workers.engine.container.arrangement import UnplacedObject, UnplacedResource, UnplacedTensor, arrange
-from workers.engine.container.directory import Framing, Identity
+from workers.engine.container.arrangement import arrange
+from workers.engine.container.directory import Framing, Identity, SingleFileFraming
+from workers.engine.container.placement import UnplacedObject, UnplacedResource, UnplacedTensor
 
 INVENTORIES = files("workers.engine.recipe") / "inventories"
 RESOURCE_BYTES = (12807982, 16718, 7764, 202, 390, 385)
@@ -31,12 +32,12 @@ def inventory(name: str) -> tuple[Identity, list[UnplacedObject]]:
 
 
 @pytest.mark.parametrize(("framing", "text"), [(Framing.ONE, TEXT_1), (Framing.TWO, TEXT_2)])
-def test_a_small_arrangement_is_what_the_rules_give_by_hand(framing: Framing, text: str) -> None:
+def test_a_small_arrangement_is_what_the_rules_give_by_hand(framing: SingleFileFraming, text: str) -> None:
     arrangement = arrange(framing, IDENTITY, OBJECTS)
     directory = text.encode()
     assert arrangement.directory == directory
     assert arrangement.directory_sha256 == hashlib.sha256(directory).hexdigest()
-    assert arrangement.front == b"NINFER\0" + bytes([framing]) + len(directory).to_bytes(8, "little") + directory
+    assert arrangement.front() == b"NINFER\0" + bytes([framing]) + len(directory).to_bytes(8, "little") + directory
     assert arrangement.payload_offset == 4096
     assert arrangement.file_bytes == 4096 + 1284
     assert [stored.offset for stored in arrangement.objects] == [0, 256, 512, 1280]
@@ -50,10 +51,10 @@ def test_resources_follow_one_another_without_a_gap_and_tensors_are_aligned() ->
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_directory_that_just_fills_a_block_moves_the_payload_only_when_it_grows(extra: int) -> None:
-    base = len(arrange(Framing.ONE, Identity("m", None), [UnplacedResource("r", 1)]).front)
+    base = len(arrange(Framing.ONE, Identity("m", None), [UnplacedResource("r", 1)]).front())
     name = "r" * (4096 - base + 1 + extra)
     arrangement = arrange(Framing.ONE, Identity("m", None), [UnplacedResource(name, 1)])
-    assert len(arrangement.front) == 4096 + extra
+    assert len(arrangement.front()) == 4096 + extra
     assert arrangement.payload_offset == 4096 * (1 + extra)
 
 
@@ -142,7 +143,7 @@ REFUSED: list[tuple[str, Framing, Identity, list[UnplacedObject], str]] = [
     ("framing", "identity", "objects", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
 def test_what_no_directory_may_hold_is_refused(
-    framing: Framing, identity: Identity, objects: list[UnplacedObject], message: str
+    framing: SingleFileFraming, identity: Identity, objects: list[UnplacedObject], message: str
 ) -> None:
     with pytest.raises(ArtifactError) as caught:
         arrange(framing, identity, objects)

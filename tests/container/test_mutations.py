@@ -55,9 +55,10 @@ def check_rules(artifact: Artifact) -> None:
             assert FORMATS[stored.format].layout is stored.layout
             assert stored.bytes == payload(stored.format, stored.shape, where=stored.name).bytes
     assert artifact.payload_offset == (16 + len(artifact.directory) + 4095) // 4096 * 4096
-    assert artifact.payload_offset + position == artifact.end <= artifact.file_bytes
+    end = artifact.payload_offset + artifact.objects_end
+    assert artifact.payload_offset + position == end <= artifact.file_bytes
     covered = 16 + len(artifact.directory) + sum(stored.bytes for stored in artifact.objects)
-    assert covered + sum(gap.bytes for gap in gaps(artifact)) == artifact.end
+    assert covered + sum(gap.bytes for gap in gaps(artifact)) == end
 
 
 def check_mutations(folder: Path, count: int, seed: int) -> None:

@@ -16,8 +16,8 @@ from tests.container.faults import FAULTS, Fault
 from tests.container.memory import traced_peak
 from tests.container.samples import IDENTITY, OBJECTS, PAYLOAD, PAYLOADS, TEXT_1, TEXT_2, document, file_bytes
 from workers.engine.container.arrangement import arrange
-from workers.engine.container.directory import Framing, Identity
-from workers.engine.container.front import read_front
+from workers.engine.container.directory import Framing, Identity, SingleFileFraming
+from workers.engine.container.front import check_whole, read_front
 from workers.engine.container.gaps import Gap, gaps, stray_bytes
 from workers.engine.container.reader import ArtifactReader, read_artifact
 
@@ -32,15 +32,17 @@ def written(tmp_path: Path, data: bytes) -> Path:
     ("framing", "text", "identity"),
     [(Framing.ONE, TEXT_1, Identity("tiny", None)), (Framing.TWO, TEXT_2, IDENTITY)],
 )
-def test_what_a_file_says_is_read_back(tmp_path: Path, framing: Framing, text: str, identity: Identity) -> None:
+def test_what_a_file_says_is_read_back(
+    tmp_path: Path, framing: SingleFileFraming, text: str, identity: Identity
+) -> None:
     data = file_bytes(text, magic=b"NINFER\0" + bytes([framing]))
     artifact = read_artifact(written(tmp_path, data))
     assert artifact.framing is framing
     assert artifact.identity == identity
     assert artifact.objects == arrange(framing, IDENTITY, OBJECTS).objects
     assert artifact.directory == text.encode()
-    assert (artifact.json_bytes, artifact.payload_offset) == (len(text.encode()), 4096)
-    assert artifact.file_bytes == artifact.end == len(data)
+    assert artifact.payload_offset == 4096
+    assert artifact.file_bytes == artifact.payload_offset + artifact.objects_end == len(data)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
@@ -94,12 +96,12 @@ def test_objects_may_lie_further_apart_than_a_writer_would_put_them() -> None:
     value = document()
     value["objects"][3]["offset"] = 2**40
     front = read_front(file_bytes(json.dumps(value)), where="FILE")
-    assert front.end == front.payload_offset + 2**40 + 4
+    assert front.objects_end == 2**40 + 4
 
 
 def test_a_front_is_read_from_an_upload_without_its_payload() -> None:
     front = read_front(file_bytes(TEXT_2)[: 16 + len(TEXT_2.encode())], where="upload")
-    assert front.end == 4096 + 1284
+    assert front.payload_offset + front.objects_end == 4096 + 1284
     with pytest.raises(ArtifactError, match=r"^upload, length of the JSON: expected at most the \d+ bytes after the"):
         read_front(file_bytes(TEXT_2)[: 15 + len(TEXT_2.encode())], where="upload")
 
@@ -203,11 +205,12 @@ JSON_END = 16 + len(TEXT_2.encode())
 
 
 def test_gaps_are_the_bytes_between_directory_and_objects() -> None:
-    assert gaps(read_front(file_bytes(TEXT_2), where="FILE")) == (
-        Gap(JSON_END, 4096 - JSON_END, "objects[0] 'frontend/é.json'"),
-        Gap(4101, 251, "objects[1] 'bias'"),
-        Gap(4358, 250, "objects[2] 'weight'"),
-        Gap(5136, 240, "objects[3] 'scalar'"),
+    data = file_bytes(TEXT_2)
+    assert gaps(check_whole(read_front(data, where="FILE"), len(data), where="FILE")) == (
+        Gap(0, JSON_END, 4096 - JSON_END, "objects[0] 'frontend/é.json'"),
+        Gap(0, 4101, 251, "objects[1] 'bias'"),
+        Gap(0, 4358, 250, "objects[2] 'weight'"),
+        Gap(0, 5136, 240, "objects[3] 'scalar'"),
     )
 
 

@@ -12,6 +12,7 @@ from schemas.recipe.expanded import ExpandedRecipe
 from schemas.report import ConversionReport
 from workers.engine.convert import Observers, convert
 from workers.engine.encode import BLOCK_BYTES
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.recipe.load import load_recipe
 from workers.engine.sources.roots import ANYWHERE
@@ -88,7 +89,7 @@ def converted(
 ) -> Converted:
     """Writes the checkpoint and converts it into `folder`, verifying as asked."""
     place = write_checkpoint(folder / "model.safetensors", tensors)
-    plan = plan_conversion(recipe(objects, **members), {"base": place}, framing=framing, roots=ANYWHERE)
+    plan = plan_conversion(recipe(objects, **members), {"base": place}, packaging=Packaging(framing), roots=ANYWHERE)
     out = folder / "out.ninfer"
     report = convert(
         plan,

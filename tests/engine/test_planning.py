@@ -12,6 +12,7 @@ import pytest
 
 from schemas.errors import PlanError
 from tests.engine.conversions import recipe, write_checkpoint
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
 
@@ -66,7 +67,7 @@ def test_the_published_artifact_is_planned_to_the_byte(tmp_path: Path) -> None:
         objects.append({**made, **encode, "value": {"tensor": one["name"]}})
     place = sparse_checkpoint(tmp_path / "model.safetensors", tensors)
     made_of = recipe(objects, resources=resources, model_id=inventory["model_id"], weights_id=inventory["weights_id"])
-    planned = plan_conversion(made_of, {"base": place}, framing=1, roots=ANYWHERE)
+    planned = plan_conversion(made_of, {"base": place}, packaging=Packaging(1), roots=ANYWHERE)
     document = planned.document()
     assert document.directory_sha256 == "df352a3e3b8555f15fd00d143be213b9e5ff6fb910a1c2390f0785f9a1e2d386"
     assert document.file_bytes == 17495365888

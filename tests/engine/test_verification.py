@@ -67,13 +67,13 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Converted:
 
 
 def verified(made: Converted, coverage: Coverage = Coverage.FULL, seed: int | None = None) -> None:
-    verify_artifact(made.plan, made.path, coverage=coverage, threads=2, observer=SILENT, seed=seed)
+    verify_artifact(made.plan, made.path, coverage=coverage, threads=2, observer=SILENT, artifact_id=None, seed=seed)
 
 
 def interesting_offsets(made: Converted) -> Iterator[int]:
     """The ends of everything in the file, and places drawn from all over it."""
     start = made.plan.arrangement.payload_offset
-    yield from (0, 7, 8, 15, 16, len(made.plan.arrangement.front) - 1, len(made.plan.arrangement.front), start - 1)
+    yield from (0, 7, 8, 15, 16, len(made.plan.arrangement.front()) - 1, len(made.plan.arrangement.front()), start - 1)
     for planned in made.plan.objects:
         assert isinstance(planned, PlannedTensor)
         begin = start + planned.offset
@@ -136,10 +136,12 @@ def test_a_sample_covers_the_ends_of_every_source_tensor(tmp_path: Path) -> None
 
 
 def test_a_sample_is_drawn_again_by_its_seed(mixed: Converted) -> None:
-    first = verify_artifact(mixed.plan, mixed.path, coverage=Coverage.SAMPLE, threads=2, observer=SILENT)
+    first = verify_artifact(
+        mixed.plan, mixed.path, coverage=Coverage.SAMPLE, threads=2, observer=SILENT, artifact_id=None
+    )
     assert first.seed is not None
     again = verify_artifact(
-        mixed.plan, mixed.path, coverage=Coverage.SAMPLE, threads=1, observer=SILENT, seed=first.seed
+        mixed.plan, mixed.path, coverage=Coverage.SAMPLE, threads=1, observer=SILENT, artifact_id=None, seed=first.seed
     )
     assert again == first
     assert all(0 < one.checks[0].rows <= 150 for one in first.objects[:1])
@@ -180,7 +182,7 @@ def test_a_file_of_another_length_is_refused(mixed: Converted, tmp_path: Path, t
     data = mixed.path.read_bytes()
     copy.write_bytes(data[:-1] if truncated else data + b"\0")
     with pytest.raises((ArtifactError, VerificationError)):
-        verify_artifact(mixed.plan, copy, coverage=Coverage.FULL, threads=1, observer=SILENT)
+        verify_artifact(mixed.plan, copy, coverage=Coverage.FULL, threads=1, observer=SILENT, artifact_id=None)
     with pytest.raises((ArtifactError, VerificationError)):
         verify_words(copy, threads=1, observer=SILENT)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.sparse_checkpoint import FullSize, write_full_size
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.recipe.load import read_recipe
 from workers.engine.sources.roots import ANYWHERE
@@ -27,7 +28,7 @@ def full_size(tmp_path_factory: pytest.TempPathFactory) -> FullSize:
 
 def plan(full_size: FullSize) -> Plan:
     """A plan from the text of the recipe and the headers of the checkpoint, in the framing of the published file."""
-    return plan_conversion(read_recipe(full_size.recipe), full_size.places, framing=1, roots=ANYWHERE)
+    return plan_conversion(read_recipe(full_size.recipe), full_size.places, packaging=Packaging(1), roots=ANYWHERE)
 
 
 def test_the_checkpoint_has_the_size_of_the_real_one_and_takes_little_disk(full_size: FullSize) -> None:

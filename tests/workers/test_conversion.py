@@ -14,6 +14,7 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import URL, select, update
+from sqlalchemy.orm import selectinload
 
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
@@ -24,7 +25,8 @@ from tests.small_job import recipe_document, write_checkpoint
 from workers import conversion, job_records
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database, database_time
-from workers.engine.encode import create_work_file, encode_objects
+from workers.engine.encode import create_work_files, encode_objects
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan
 from workers.engine.verify import Verification, verify_artifact
 from workers.settings import Settings
@@ -54,14 +56,14 @@ class Site:
 
     def submit(self, **members: Any) -> UUID:
         document = recipe_document()
-        plain = Submission(document, {}, {"base": "small"}, {}, None, "full", "auto")
+        plain = Submission(document, {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
         submission = replace(plain, **members)
         with self.database.writing() as session:
             return job_records.submit(session, submission, submission.expand(), name="test").id
 
     def job(self, job_id: UUID) -> JobRow:
         with self.database.reading() as session:
-            return session.get_one(JobRow, job_id)
+            return session.get_one(JobRow, job_id, options=[selectinload(JobRow.parts)])
 
     def advance(self, job_id: UUID, worker: WorkerContext | None = None) -> JobRow:
         Conversion(worker or self.worker(), job_id).advance()
@@ -108,8 +110,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
     site = _site(folder / "data", database)
     job = site.advance(site.submit())
     database.close()
-    assert job.artifact_sha256 is not None
-    return job.artifact_sha256
+    return job.parts[0].sha256
 
 
 def test_a_submitted_job_becomes_a_published_artifact(site: Site) -> None:
@@ -117,7 +118,7 @@ def test_a_submitted_job_becomes_a_published_artifact(site: Site) -> None:
     job = site.advance(job_id)
     assert (job.state, job.error, job.framing, job.objects_total) == (JobState.READY, None, 2, OBJECTS)
     [(name, content)] = site.artifacts().items()
-    assert name == job.artifact_sha256 == sha256(content).hexdigest()
+    assert name == job.parts[0].sha256 == sha256(content).hexdigest()
     assert len(content) == job.file_bytes
     assert object_states(site.database, job_id) == [ObjectState.VERIFIED] * OBJECTS
     assert not (site.settings.data / "work" / str(job_id)).exists()
@@ -248,7 +249,7 @@ def test_a_worker_that_is_to_stop_hands_its_claim_back(
     assert (job.state, job.lost_claims) == (JobState.CONVERTING, 0)
     assert object_states(site.database, job_id) == [ObjectState.PENDING] * OBJECTS
     monkeypatch.setattr(conversion, "encode_objects", encode_objects)
-    assert site.advance(job_id).artifact_sha256 == undisturbed
+    assert site.advance(job_id).parts[0].sha256 == undisturbed
 
 
 def _raise(error: BaseException) -> Callable[..., Any]:
@@ -278,7 +279,7 @@ def test_a_worker_killed_while_encoding_costs_its_batch_only(
     assert kept == sum(len(indices) for indices in calls[:calls_before])
     assert object_states(site.database, job_id).count(ObjectState.PENDING) == OBJECTS - kept
     monkeypatch.setattr(conversion, "encode_objects", encode_objects)
-    assert site.advance(job_id).artifact_sha256 == undisturbed
+    assert site.advance(job_id).parts[0].sha256 == undisturbed
     assert list(site.artifacts()) == [undisturbed]
 
 
@@ -287,7 +288,7 @@ def test_a_worker_killed_while_encoding_costs_its_batch_only(
     [
         (conversion, "plan_submission"),
         (job_records, "reserve_disk"),
-        (conversion, "create_work_file"),
+        (conversion, "create_work_files"),
         (job_records, "record_plan"),
         (job_records, "record_encoded"),
         (conversion, "verify_artifact"),
@@ -314,7 +315,7 @@ def test_a_worker_killed_at_any_seam_is_followed_by_one_that_finishes(
         patch.setattr(module, step, do_and_die)
         site.die(job_id)
     job = site.advance(job_id)
-    assert (job.state, job.artifact_sha256, job.error) == (JobState.READY, undisturbed, None)
+    assert (job.state, job.parts[0].sha256, job.error) == (JobState.READY, undisturbed, None)
     assert list(site.artifacts()) == [undisturbed]
     assert site.work_files() == []
 
@@ -345,7 +346,7 @@ def test_a_late_worker_changes_nothing_that_its_successor_did(
 
     monkeypatch.setattr(conversion, "encode_objects", be_overtaken)
     job = site.advance(job_id, site.worker("late"))
-    assert (job.state, job.artifact_sha256, job.lost_claims) == (JobState.READY, undisturbed, 0)
+    assert (job.state, job.parts[0].sha256, job.lost_claims) == (JobState.READY, undisturbed, 0)
     with site.database.reading() as session:
         workers = set(session.scalars(select(ObjectRow.worker).where(ObjectRow.job_id == job_id)))
     assert workers == {"successor"}
@@ -365,10 +366,10 @@ def test_a_late_planner_removes_nothing_of_its_successor(
             late.append(path)
             site.expire_claims()
             assert site.advance(job_id, stopping).state is JobState.CONVERTING
-        create_work_file(plan, path)
+        create_work_files(plan, path)
 
-    monkeypatch.setattr(conversion, "create_work_file", be_overtaken)
-    assert site.advance(job_id, site.worker("late")).artifact_sha256 == undisturbed
+    monkeypatch.setattr(conversion, "create_work_files", be_overtaken)
+    assert site.advance(job_id, site.worker("late")).parts[0].sha256 == undisturbed
     assert not late[0].exists()
 
 
@@ -390,7 +391,7 @@ def test_workers_share_one_job(site: Site, undisturbed: str, monkeypatch: pytest
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda name: site.advance(job_id, site.worker(name)), ("a", "b")))
     job = site.job(job_id)
-    assert (job.state, job.artifact_sha256) == (JobState.READY, undisturbed)
+    assert (job.state, job.parts[0].sha256) == (JobState.READY, undisturbed)
     with site.database.reading() as session:
         assert set(session.scalars(select(ObjectRow.worker).where(ObjectRow.job_id == job_id))) == {"a", "b"}
 
@@ -431,7 +432,7 @@ def test_deaths_with_progress_between_them_are_forgiven(
             patch.setattr(conversion, "encode_objects", die_at_every_second_batch())
             patience.die(job_id)
     job = site.advance(job_id)
-    assert (job.state, job.artifact_sha256) == (JobState.READY, undisturbed)
+    assert (job.state, job.parts[0].sha256) == (JobState.READY, undisturbed)
 
 
 def _flip(file: Path) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from schemas.errors import NinforgeError, PlanError, SourceError
 from tests.small_job import recipe_document, write_checkpoint
+from workers.engine.packaging import Packaging
 from workers.public_problems import public_problem
 from workers.settings import Settings
 from workers.submission import Submission, locate, plan_submission
 
-PLAIN = Submission(recipe_document(), {}, {"base": "small"}, {}, None, "full", "auto")
+PLAIN = Submission(recipe_document(), {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
 
 
 @pytest.fixture

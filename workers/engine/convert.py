@@ -1,21 +1,22 @@
-"""One conversion in one process: plan, encode, verify, and only then the file under its name (design.md)."""
+"""One conversion in one process: plan, encode, verify, and only then the files under their names (design.md)."""
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import shutil
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from schemas.errors import OutputError
 from schemas.report import ConversionReport, VerificationRecord, VerifiedObject
-from workers.engine.encode import BLOCK_BYTES, create_work_file, encode_objects
+from workers.engine.artifact_identity import artifact_id
+from workers.engine.container.writer import artifact_paths
+from workers.engine.encode import BLOCK_BYTES, create_work_files, encode_objects, inscribe_artifact_id
 from workers.engine.plan import Plan
-from workers.engine.report import NOT_VERIFIED, conversion_report
+from workers.engine.publication import publish, refuse_taken
+from workers.engine.report import NOT_VERIFIED, conversion_report, source_digests
 from workers.engine.steps import Observer
 from workers.engine.verify import Coverage, verify_artifact
 
@@ -38,16 +39,19 @@ def convert(
     overwrite: bool = False,
     block_bytes: int = BLOCK_BYTES,
 ) -> ConversionReport:
-    """Makes the artifact of `plan` at `out`; `coverage` None leaves it unverified.
+    """Makes the artifact of `plan`, its entry at `out`, continuations beside it; `coverage` None leaves it unverified.
 
-    The file is made under a temporary name in the same folder and appears at `out` when it is complete and verified. On
-    any failure nothing is left behind. Raises OutputError where `out` exists and is not to be overwritten, and whatever
-    encoding and verifying raise.
+    The files are made in a temporary folder beside `out` and appear under their names when they are complete and
+    verified, the entry last. On any failure nothing is left behind. Raises OutputError where a name is taken and is not
+    to be overwritten, and whatever encoding and verifying raise.
     """
-    _refuse_taken(out, overwrite)
-    work = out.with_name(f".{secrets.token_hex(8)}.ninfer.partial")
+    targets = artifact_paths(out, plan.arrangement)
+    refuse_taken(targets, overwrite=overwrite)
+    folder = out.with_name(f".{secrets.token_hex(8)}.ninfer.partial")
+    _make_folder(folder)
+    work = folder / out.name
     try:
-        create_work_file(plan, work)
+        create_work_files(plan, work)
         encoded = encode_objects(
             plan,
             work,
@@ -57,64 +61,36 @@ def convert(
             observer=observers.encoding,
             block_bytes=block_bytes,
         )
+        identity = artifact_id(plan, source_digests(encoded))
+        inscribe_artifact_id(plan, work, identity)
         verified: tuple[VerifiedObject, ...] = ()
         if coverage is None:
-            digest, record = _sha256_of(work), NOT_VERIFIED
+            digests, record = tuple(map(_sha256_of, artifact_paths(work, plan.arrangement))), NOT_VERIFIED
         else:
             verification = verify_artifact(
-                plan, work, coverage=coverage, threads=threads, observer=observers.verifying, block_bytes=block_bytes
+                plan,
+                work,
+                coverage=coverage,
+                threads=threads,
+                observer=observers.verifying,
+                artifact_id=identity,
+                block_bytes=block_bytes,
             )
-            verified, digest = verification.objects, verification.sha256
+            verified, digests = verification.objects, verification.sha256
             record = VerificationRecord(coverage=coverage, seed=verification.seed)
-        report = conversion_report(plan, encoded, verified, sha256=digest, verification=record)
-        _publish(work, out, overwrite)
+        report = conversion_report(plan, encoded, verified, sha256=digests, artifact_id=identity, verification=record)
+        publish(artifact_paths(work, plan.arrangement), targets, overwrite=overwrite)
     finally:
-        with suppress(FileNotFoundError):
-            work.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
     return report
 
 
-def _refuse_taken(out: Path, overwrite: bool) -> None:
-    if out.is_dir():
-        raise OutputError(str(out), expected="a file name", found="a folder")
-    if not overwrite and os.path.lexists(out):
-        raise OutputError(str(out), expected="a name that is not taken (or --force)", found="an existing file")
-    if not out.parent.is_dir():
-        raise OutputError(str(out), expected="a folder that exists", found=f"no folder {out.parent}")
-
-
-def _publish(work: Path, out: Path, overwrite: bool) -> None:
-    """Gives the finished file its name, in one step and durably; a file that took the name meanwhile is kept."""
+def _make_folder(folder: Path) -> None:
     try:
-        if not overwrite:
-            with _links_optional():
-                out.hardlink_to(work)
-                work.unlink()
-        if work.exists():
-            _refuse_taken(out, overwrite)
-            work.replace(out)
-    except FileExistsError:
-        raise OutputError(
-            str(out), expected="a name that is not taken (or --force)", found="an existing file"
-        ) from None
+        folder.mkdir()
     except OSError as error:
-        expected = "a name that can be given to the finished file"
-        raise OutputError(str(out), expected=expected, found=str(error)) from None
-    folder = os.open(out.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-@contextmanager
-def _links_optional() -> Iterator[None]:
-    """Passes over file systems without hard links, where taking a name and refusing a taken one are two steps."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
-            raise
+        expected = "a folder in which files can be made"
+        raise OutputError(str(folder.parent), expected=expected, found=str(error.strerror)) from None
 
 
 def _sha256_of(path: Path) -> str:

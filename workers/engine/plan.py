@@ -16,18 +16,25 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from schemas.errors import Fault, PlanError, SourceError
-from schemas.interface import PlanDocument, PlannedObjectSummary
+from schemas.interface import PlanDocument, PlannedObjectSummary, PlannedPart
+from schemas.minimum_reader import artifact_file_name, minimum_reader
 from schemas.recipe.expanded import DraftIds, ExpandedObject, ExpandedRecipe, Fp8Row, Nvfp4, Tensor
 from schemas.registry import Format, Layout, ResourceEncoding
-from schemas.report import TensorReference
+from schemas.report import ExecutionRecord, TensorReference
+from workers.engine.architectures.registered import ARCHITECTURES
 from workers.engine.binding import BoundSources, bind_sources
-from workers.engine.container.arrangement import Arrangement, UnplacedResource, UnplacedTensor, arrange
-from workers.engine.container.directory import Framing, Identity
+from workers.engine.container.arrangement import Arrangement, arrange
+from workers.engine.container.directory import Framing, Identity, SingleFileFraming
+from workers.engine.container.model_arrangement import Inscription, arrange_model
+from workers.engine.container.placement import UnplacedResource, UnplacedTensor
 from workers.engine.draft_inputs import draft_faults
+from workers.engine.execution import Execution, judge_execution
+from workers.engine.inscription import component_anchors, inscribe
+from workers.engine.packaging import DEFAULT_PACKAGING, Packaging
 from workers.engine.quantization_config import quantization_faults
+from workers.engine.quantized_values import value_faults
 from workers.engine.recipe.describe import render
 from workers.engine.recipe.inference import Typed, TypedObject, infer_recipe
-from workers.engine.scale_convention import convention_faults
 from workers.engine.sources.hashed_file import HashedFile
 from workers.engine.sources.roots import Roots
 from workers.engine.sources.safetensors_header import TensorEntry
@@ -140,6 +147,9 @@ class Plan:
     recipe: ExpandedRecipe
     sources: BoundSources
     arrangement: Arrangement
+    inscription: Inscription | None
+    """What framing 3 says beside the objects; None in framings 1 and 2."""
+    execution: Execution
     objects: tuple[PlannedObject, ...]
     unused: tuple[SourceTensor, ...]
     """Tensors that nothing uses and an `unused` pattern covers."""
@@ -186,7 +196,14 @@ class Plan:
                 )
                 for one in self.objects
             ),
+            framing=int(self.framing),
+            minimum_reader=minimum_reader(self.framing),
+            execution=ExecutionRecord(verdict=self.execution.verdict, reasons=self.execution.reasons),
             file_bytes=self.file_bytes,
+            parts=tuple(
+                PlannedPart(name=one.name or artifact_file_name(self.recipe.id, self.framing), bytes=one.file_bytes)
+                for one in self.arrangement.slices
+            ),
             payload_offset=self.arrangement.payload_offset,
             directory_sha256=self.arrangement.directory_sha256,
             bits_per_weight=self.bits_per_weight,
@@ -199,8 +216,10 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the recipe, the framing, and which files in which state the plan was made with."""
-        lines = [self.recipe.sha256, str(int(self.framing))]
+        """SHA-256 over the recipe, all that precedes the payload, and which files in which state the plan was made
+        with."""
+        lines = [self.recipe.sha256, str(int(self.framing)), self.arrangement.directory_sha256]
+        lines += [str(self.arrangement.artifact_id)]
         for checkpoint in self.sources.checkpoints.values():
             lines += [f"{checkpoint.name} {shard.path} {shard.stamp}" for shard in checkpoint.shards]
         for contents in (self.sources.files, self.sources.resources):
@@ -213,13 +232,15 @@ def plan_conversion(
     places: Mapping[str, Path],
     *,
     resources: Mapping[str, Path] | None = None,
-    framing: int | None = None,
+    packaging: Packaging = DEFAULT_PACKAGING,
     roots: Roots,
 ) -> Plan:
-    """Plans a recipe against sources at `places` (by name); `framing` None takes the newest that the recipe allows.
+    """Plans a recipe against sources at `places` (by name).
 
-    Raises PlanError with every fault of sources, config members, resources, tensors and leftovers at once.
+    Raises PlanError with every fault of sources, config members, resources, tensors and leftovers at once, and for a
+    framing that the recipe does not allow; ArchitectureError for what framing 3 cannot say of the objects.
     """
+    framing = packaging.chosen(recipe)
     bound, faults = bind_sources(recipe, places, resources or {}, roots)
     if faults:
         raise PlanError(f"recipe {recipe.id}", faults, expected="sources as the recipe describes them")
@@ -228,7 +249,15 @@ def plan_conversion(
     _check_draft_head(recipe, bound, typed)
     _check_quantization(recipe, bound, typed, used)
     unused, warnings = _leftovers(recipe, bound, {key for tensors in used for key in tensors})
-    arrangement = _arrange(recipe, bound, framing)
+    inscription = None
+    if framing is Framing.THREE:
+        inscription = _inscription(
+            recipe,
+            bound,
+            packaging,
+            [(one.spec.name, key[0]) for one, keys in zip(typed, used, strict=True) for key in keys],
+        )
+    arrangement = _arrange(recipe, bound, framing, inscription)
     first = len(recipe.resources)
     objects: list[PlannedObject] = [
         PlannedResource(i, resource.name, stored.offset, stored.bytes, resource.source, bound.resources[resource.name])
@@ -243,7 +272,8 @@ def plan_conversion(
             PlannedTensor(first + i, one.spec, stored.offset, stored.bytes, one.value, one.equals, tensors, fresh)
         )
     ignored = tuple((c.name, tensor) for c in bound.checkpoints.values() for tensor in c.ignored)
-    return Plan(recipe, bound, arrangement, tuple(objects), unused, ignored, warnings)
+    execution = judge_execution(recipe, arrangement)
+    return Plan(recipe, bound, arrangement, inscription, execution, tuple(objects), unused, ignored, warnings)
 
 
 def walk(value: Typed) -> Iterator[Typed]:
@@ -280,10 +310,8 @@ def _check_quantization(
     used: Sequence[Mapping[SourceTensor, TensorEntry]],
 ) -> None:
     """Raises PlanError for linears in use that are stored otherwise than their checkpoint's own config says, and for
-    global scales that are taken by another convention than its."""
-    faults = [
-        fault for one in typed for fault in convention_faults(one.spec.at, (one.value, *one.equals), recipe.sources)
-    ]
+    quantized values that take their parts otherwise than it stores them."""
+    faults = [fault for one in typed for fault in value_faults(one.spec.at, (one.value, *one.equals), recipe.sources)]
     for checkpoint in bound.checkpoints.values():
         source = recipe.sources[checkpoint.name]
         names = {tensor for tensors in used for owner, tensor in tensors if owner == checkpoint.name}
@@ -320,8 +348,20 @@ def _leftovers(
     return tuple(covered), tuple(warnings)
 
 
-def _arrange(recipe: ExpandedRecipe, bound: BoundSources, framing: int | None) -> Arrangement:
-    chosen = Framing.TWO if framing is None else Framing(framing)
+def _inscription(
+    recipe: ExpandedRecipe, bound: BoundSources, packaging: Packaging, used: Sequence[tuple[str, str]]
+) -> Inscription:
+    architecture = ARCHITECTURES[recipe.architecture or ""]
+    offered = architecture.offered_components([one.name for one in recipe.objects])
+    return inscribe(recipe, bound, packaging, architecture, component_anchors(offered, used))
+
+
+def _arrange(
+    recipe: ExpandedRecipe, bound: BoundSources, framing: Framing, inscription: Inscription | None
+) -> Arrangement:
     resources = [UnplacedResource(one.name, bound.resources[one.name].file.bytes) for one in recipe.resources]
     tensors = [UnplacedTensor(one.name, one.shape, one.format) for one in recipe.objects]
+    if inscription is not None:
+        return arrange_model(inscription, [*resources, *tensors])
+    chosen: SingleFileFraming = Framing.ONE if framing is Framing.ONE else Framing.TWO
     return arrange(chosen, Identity(recipe.model_id, recipe.weights_id), [*resources, *tensors])

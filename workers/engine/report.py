@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
+from schemas.minimum_reader import artifact_file_name, minimum_reader
 from schemas.report import (
     ArtifactRecord,
     ConversionReport,
     EncodedObject,
     EvidenceRecord,
+    ExecutionRecord,
     ObjectReport,
+    PartRecord,
     RecipeIdentity,
     ReportHead,
     ResourceRecord,
@@ -29,20 +32,24 @@ def conversion_report(
     encoded: Sequence[EncodedObject],
     verified: Sequence[VerifiedObject],
     *,
-    sha256: str,
+    sha256: Sequence[str],
+    artifact_id: bytes | None,
     verification: VerificationRecord,
 ) -> ConversionReport:
-    """The whole report. `encoded` has every object; `verified` every object, or none where nothing was verified."""
+    """The whole report. `encoded` has every object; `verified` every object, or none where nothing was verified;
+    `sha256` every file, the entry first."""
     made = {record.index: record for record in encoded}
     checked = {record.index: record for record in verified}
     digests = source_digests(encoded)
     return ConversionReport(
-        **dict(report_head(plan, sha256=sha256, verification=verification)),
+        **dict(report_head(plan, sha256=sha256, artifact_id=artifact_id, verification=verification)),
         objects=tuple(object_report(one, made[one.index], checked.get(one.index), digests) for one in plan.objects),
     )
 
 
-def report_head(plan: Plan, *, sha256: str, verification: VerificationRecord) -> ReportHead:
+def report_head(
+    plan: Plan, *, sha256: Sequence[str], artifact_id: bytes | None, verification: VerificationRecord
+) -> ReportHead:
     """Everything of the report but its objects."""
     recipe = plan.recipe
     return ReportHead(
@@ -50,13 +57,22 @@ def report_head(plan: Plan, *, sha256: str, verification: VerificationRecord) ->
         model_id=recipe.model_id,
         weights_id=recipe.weights_id,
         framing=int(plan.framing),
+        minimum_reader=minimum_reader(plan.framing),
+        execution=ExecutionRecord(verdict=plan.execution.verdict, reasons=plan.execution.reasons),
         recipe=RecipeIdentity(id=recipe.id, revision=recipe.revision, sha256=recipe.sha256),
         let_overridden=recipe.let_overridden,
         artifact=ArtifactRecord(
             bytes=plan.file_bytes,
-            sha256=sha256,
+            sha256=sha256[0],
+            artifact_id=None if artifact_id is None else artifact_id.hex(),
             directory_sha256=plan.arrangement.directory_sha256,
             payload_offset=plan.arrangement.payload_offset,
+            parts=tuple(
+                PartRecord(
+                    name=one.name or artifact_file_name(recipe.id, plan.framing), bytes=one.file_bytes, sha256=digest
+                )
+                for one, digest in zip(plan.arrangement.slices, sha256, strict=True)
+            ),
         ),
         verification=verification,
         evidence=tuple(EvidenceRecord(claim=one.claim, url=one.url) for one in recipe.evidence),

@@ -1,66 +1,88 @@
-"""Bytes of an artifact that belong to nothing: gaps, which must be zero, and what follows the last object, which must
-be nothing (container.md, Directory). `verify` refuses what is found here, `inspect` reports it."""
+"""Bytes of an artifact that belong to nothing: gaps, and what follows the last object (container.md, Directory;
+container-v3.md, 2 and 5). `verify` refuses what is found here where the framing does, `inspect` reports it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workers.engine.container.front import PREFIX_BYTES, Front
+from workers.engine.container.directory import Framing
+from workers.engine.container.front import MAX_HEADER_BYTES, Artifact
 from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.slices import segments
 from workers.engine.container.strict_json import describe
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`bytes` bytes, at least one, at `offset` of the file, before what `before` names."""
+    """`bytes` bytes, at least one, at `offset` of a file, before what `before` names. In the payload of framing 3 they
+    may be anything (`free`): an upgraded file keeps there what its directory no longer names."""
 
+    file: int
     offset: int
     bytes: int
     before: str
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StrayBytes:
-    """A fault at `offset` of the file: in a gap the first byte that is not zero, at the end the first byte too many."""
+    """A finding at `offset` of a file: in a gap the first byte that is not zero, at the end the first byte too many.
+    `free` where the framing gives it no meaning and allows it."""
 
+    file: int
     offset: int
     where: str
     expected: str
     found: str
+    free: bool
 
     def __str__(self) -> str:
         return f"{self.where}: expected {self.expected}, found {self.found}"
 
 
-def gaps(front: Front) -> tuple[Gap, ...]:
-    """The gaps between directory and payload and between objects, in file order."""
-    found: list[Gap] = []
-    position = PREFIX_BYTES + front.json_bytes
-    for index, stored in enumerate(front.objects):
-        start = front.payload_offset + stored.offset
-        if start > position:
-            found.append(Gap(position, start - position, f"objects[{index}] {describe(stored.name)}"))
-        position = start + stored.bytes
-    return tuple(found)
+def gaps(artifact: Artifact) -> tuple[Gap, ...]:
+    """The gaps between headers and payload and between objects, in file order."""
+    free = artifact.framing is Framing.THREE
+    found = [_front_gap(number, artifact) for number in range(len(artifact.slices))]
+    end = 0
+    for index, stored in enumerate(artifact.objects):
+        before = f"objects[{index}] {describe(stored.name)}"
+        parts = segments(artifact.slices, end, stored.offset)
+        found += [Gap(part.file, part.position, part.bytes, before, free) for part in parts]
+        end = stored.end
+    return tuple(sorted((gap for gap in found if gap.bytes), key=lambda gap: (gap.file, gap.offset)))
 
 
 def stray_bytes(reader: ArtifactReader) -> tuple[StrayBytes, ...]:
-    """What is wrong with the bytes outside directory and objects: for each faulty gap its first nonzero byte, then
+    """What stands in the bytes outside headers, directory and objects: for each gap its first nonzero byte, then
     whatever follows the last object. Reads every gap, in blocks of bounded size.
 
-    Raises ArtifactError where the file cannot be read.
+    Raises ArtifactError where a file cannot be read.
     """
-    found: list[StrayBytes] = []
+    return tuple(_stray_bytes(reader))
+
+
+def _stray_bytes(reader: ArtifactReader) -> Iterator[StrayBytes]:
     for gap in gaps(reader.artifact):
-        nonzero = reader.first_nonzero(gap.offset, gap.offset + gap.bytes)
+        nonzero = reader.first_nonzero(gap.file, gap.offset, gap.offset + gap.bytes)
         if nonzero is not None:
             position, value = nonzero
-            where = f"{reader.path}, byte {position}, in the gap before {gap.before}"
-            found.append(StrayBytes(position, where, "zero", f"0x{value:02x}"))
+            where = f"{reader.paths[gap.file]}, byte {position}, in the gap before {gap.before}"
+            yield StrayBytes(gap.file, position, where, "zero", f"0x{value:02x}", gap.free)
     artifact = reader.artifact
-    extra = artifact.file_bytes - artifact.end
-    if extra:
+    extra = artifact.payload_bytes - artifact.objects_end
+    for part in segments(artifact.slices, artifact.objects_end, artifact.payload_bytes):
         last = describe(artifact.objects[-1].name)
-        where = f"{reader.path}, byte {artifact.end}, after the last object {last}"
-        found.append(StrayBytes(artifact.end, where, "the end of the file", f"{extra} more bytes"))
-    return tuple(found)
+        where = f"{reader.paths[part.file]}, byte {part.position}, after the last object {last}"
+        found = f"{extra} more bytes"
+        yield StrayBytes(
+            part.file, part.position, where, "the end of the file", found, artifact.framing is Framing.THREE
+        )
+        return
+
+
+def _front_gap(number: int, artifact: Artifact) -> Gap:
+    end = MAX_HEADER_BYTES if number else artifact.directory_end
+    before = "the payload" if number or not artifact.objects else f"objects[0] {describe(artifact.objects[0].name)}"
+    return Gap(number, end, artifact.slices[number].payload_offset - end, before)

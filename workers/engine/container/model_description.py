@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-ConfigValue: TypeAlias = "str | int | float | bool | None | list[ConfigValue] | dict[str, ConfigValue]"
+ConfigValue: TypeAlias = "str | int | float | bool | list[ConfigValue] | dict[str, ConfigValue] | None"
 """A value of a component's config. A float is written with a fraction or an exponent, an integer without."""
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TypeVar
+from collections.abc import Callable
 
 from schemas.errors import ArtifactError, RegistryError
 from schemas.registry import Format, Layout, ResourceEncoding, check_pair
-from schemas.storage_layouts import ALIGNMENT, MAX_RANK, payload
+from schemas.storage_layouts import ALIGNMENT, MAX_RANK, PLANE_ALIGNMENT, payload
 from workers.engine.container.directory import ResourceObject, StoredObject, TensorObject
-from workers.engine.container.members import Record, as_record, check_members, extents, member, text, unsigned
+from workers.engine.container.members import Record, as_record, check_members, extents, member, one_of, text, unsigned
 from workers.engine.container.strict_json import describe
 
 _TENSOR = ("name", "kind", "shape", "format", "layout", "offset", "bytes")
 _RESOURCE = ("name", "kind", "encoding", "offset", "bytes")
 
-Name = TypeVar("Name", bound=StrEnum)
+
+ReadObject = Callable[[Record, str], StoredObject]
+"""Reads one record of `objects`; the second argument is where it stands."""
 
 
 def read_objects(value: object, *, where: str) -> tuple[StoredObject, ...]:
-    """The objects in payload order: records complete and closed, names unique, sizes those of format and shape, offsets
-    aligned and ascending without overlap. Whether the last one ends inside its file is not known here.
+    """The objects of framing 1 or 2 in payload order: records complete and closed, names unique, sizes those of format
+    and shape, offsets aligned and ascending without overlap. Whether the last one ends inside its file is not known.
 
     Raises ArtifactError.
     """
+    return object_list(value, _read_object, key="name", where=where)
+
+
+def object_list(value: object, read: ReadObject, *, key: str, where: str) -> tuple[StoredObject, ...]:
+    """The array `objects`, each record read by `read`, with unique keys and places that ascend without overlap."""
     if not isinstance(value, list):
         raise ArtifactError(f"{where}, member 'objects'", expected="an array", found=describe(value))
     if not value:
@@ -32,11 +38,12 @@ def read_objects(value: object, *, where: str) -> tuple[StoredObject, ...]:
     positions: dict[str, int] = {}
     for index, item in enumerate(value):
         place = f"{where}, objects[{index}]"
-        stored = _read_object(as_record(item, where=place), place)
+        stored = read(as_record(item, where=place), place)
         place = f"{place} {describe(stored.name)}"
         first = positions.setdefault(stored.name, index)
         if first != index:
-            raise ArtifactError(f"{place}, member 'name'", expected="a unique name", found=f"that of objects[{first}]")
+            found = f"that of objects[{first}]"
+            raise ArtifactError(f"{place}, member {key!r}", expected=f"a unique {key}", found=found)
         _check_place(stored, objects[-1] if objects else None, f"{place}, member 'offset'")
         objects.append(stored)
     return tuple(objects)
@@ -59,11 +66,17 @@ def _read_tensor(record: Record, where: str) -> TensorObject:
     stored = TensorObject(
         name=text(record, "name", where=where),
         shape=extents(record, "shape", max_rank=MAX_RANK, where=where),
-        format=_registered(Format, record, "format", where),
-        layout=_registered(Layout, record, "layout", where),
+        format=one_of(Format, record["format"], f"{where}, member 'format'"),
+        layout=one_of(Layout, record["layout"], f"{where}, member 'layout'"),
         offset=unsigned(record, "offset", where=where),
         bytes=unsigned(record, "bytes", where=where),
     )
+    check_codec(stored, where)
+    return stored
+
+
+def check_codec(stored: TensorObject, where: str) -> None:
+    """Raises ArtifactError for a pair of format and layout, a shape or a size that the registry does not have."""
     try:
         check_pair(stored.format, stored.layout, where=f"{where}, member 'layout'")
         size = payload(stored.format, stored.shape, where=f"{where}, member 'shape'").bytes
@@ -72,14 +85,13 @@ def _read_tensor(record: Record, where: str) -> TensorObject:
     if stored.bytes != size:
         expected = f"{size}, the size of {stored.format} {list(stored.shape)}"
         raise ArtifactError(f"{where}, member 'bytes'", expected=expected, found=f"{stored.bytes}")
-    return stored
 
 
 def _read_resource(record: Record, where: str) -> ResourceObject:
     check_members(record, _RESOURCE, where=where)
     stored = ResourceObject(
         name=text(record, "name", where=where),
-        encoding=_registered(ResourceEncoding, record, "encoding", where),
+        encoding=one_of(ResourceEncoding, record["encoding"], f"{where}, member 'encoding'"),
         offset=unsigned(record, "offset", where=where),
         bytes=unsigned(record, "bytes", where=where),
     )
@@ -88,17 +100,8 @@ def _read_resource(record: Record, where: str) -> ResourceObject:
     return stored
 
 
-def _registered(registry: type[Name], record: Record, name: str, where: str) -> Name:
-    value = member(record, name, where=where)
-    for registered in registry:
-        if registered == value:
-            return registered
-    expected = f"one of {', '.join(registry)}"
-    raise ArtifactError(f"{where}, member {name!r}", expected=expected, found=describe(value))
-
-
 def _check_place(stored: StoredObject, previous: StoredObject | None, where: str) -> None:
-    alignment = ALIGNMENT[stored.layout if isinstance(stored, TensorObject) else stored.encoding]
+    alignment = PLANE_ALIGNMENT if stored.is_tensor else ALIGNMENT[ResourceEncoding.RAW_BYTES]
     if stored.offset % alignment:
         raise ArtifactError(where, expected=f"a multiple of {alignment}", found=f"{stored.offset}")
     if previous is not None and stored.offset < previous.end:

@@ -1,6 +1,7 @@
-"""Writes an artifact's file: its exact size first, then payloads at their offsets in any order (container.md).
+"""Writes an artifact's files: their exact sizes first, then payloads at their offsets in any order (container.md,
+container-v3.md).
 
-Several threads may write through one ArtifactFile, and several processes through one each. Gaps are zero because
+Several threads may write through one ArtifactFiles, and several processes through one each. Gaps are zero because
 nothing is ever written there.
 """
 
@@ -9,67 +10,73 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from schemas.errors import OutputError
-from workers.engine.container.arrangement import Arrangement
-from workers.engine.container.directory import StoredObject
+from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement
+from workers.engine.container.directory import Framing, StoredObject
+from workers.engine.container.slices import segments
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_ID_START = 16
+_ID_STOP = _ID_START + ARTIFACT_ID_BYTES
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _CANNOT_PREALLOCATE = frozenset({errno.EINVAL, errno.ENODEV, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
-class ArtifactFile:
-    """An artifact's file open for writing, made by `create` and joined by other processes with `open`."""
+class ArtifactFiles:
+    """The files of an artifact for writing, made by `create` and joined by other processes with `open`.
 
-    def __init__(self, path: Path, arrangement: Arrangement, fd: int) -> None:
+    The entry is at `path`, continuations lie beside it under the names that the directory gives them.
+    """
+
+    def __init__(self, path: Path, arrangement: Arrangement) -> None:
         self.path = path
         self.arrangement = arrangement
+        self.paths = artifact_paths(path, arrangement)
         self._objects = {stored.name: stored for stored in arrangement.objects}
-        self._fd = fd
+        self._entry = -1
 
     @classmethod
     def create(cls, path: Path, arrangement: Arrangement) -> Self:
-        """Creates the file at its final size, zero but for prefix and directory, and makes it and its name durable.
+        """Creates the files at their final sizes, zero but for headers and directory, and makes them and their names
+        durable.
 
-        Raises OutputError where the path is taken or cannot be written or the file has no room; nothing is left behind.
+        Raises OutputError where a path is taken or cannot be written or the files have no room; nothing is left behind.
         """
+        created = cls(path, arrangement)
+        created._check_room()
+        made: list[Path] = []
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except FileExistsError:
-            raise OutputError(str(path), expected="a path not taken", found="something there") from None
-        except OSError as error:
-            raise OutputError(str(path), expected="a file that can be created", found=_reason(error)) from error
-        created = cls(path, arrangement, fd)
-        try:
-            created._preallocate()
-            created._write(0, memoryview(arrangement.front))
-            created.sync()
+            for number in range(len(created.paths)):
+                created._create(number, made)
             _sync_folder(path.parent)
+            created._entry = created._open(0)
         except BaseException:
             created.close()
-            path.unlink()
+            for one in made:
+                with suppress(FileNotFoundError):
+                    one.unlink()
             raise
         return created
 
     @classmethod
     def open(cls, path: Path, arrangement: Arrangement) -> Self:
-        """Opens a file that `create` made of an equal arrangement.
+        """Opens files that `create` made of an equal arrangement, whatever artifact id they have by now.
 
-        Raises OutputError where it cannot be opened, or is another file.
+        Raises OutputError where one cannot be opened, or is another file.
         """
+        opened = cls(path, arrangement)
+        opened._entry = opened._open(0)
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            raise OutputError(str(path), expected="a file that can be written", found=_reason(error)) from error
-        opened = cls(path, arrangement, fd)
-        try:
-            opened._check_same()
+            for number in range(len(opened.paths)):
+                opened._check_same(number)
         except BaseException:
             opened.close()
             raise
@@ -81,29 +88,42 @@ class ArtifactFile:
         Raises OutputError for bytes outside the object, an object of another arrangement, and a failing or full disk.
         """
         view = memoryview(buffer).cast("B")
-        where = f"{self.path}, object {stored.name!r}"
         if self._objects.get(stored.name) != stored:
+            where = f"{self.path}, object {stored.name!r}"
             raise OutputError(where, expected="an object of this artifact", found=f"{stored}")
         if offset < 0 or offset + view.nbytes > stored.bytes:
             raise OutputError(
-                where,
+                f"{self.path}, object {stored.name!r}",
                 expected=f"a write inside its {stored.bytes} bytes",
                 found=f"bytes {offset} to {offset + view.nbytes}",
             )
-        self._write(self.arrangement.payload_offset + stored.offset + offset, view)
+        start = stored.offset + offset
+        for segment in segments(self.arrangement.slices, start, start + view.nbytes):
+            with self._opened(segment.file) as file:
+                self._write(file, segment.file, segment.position, view[: segment.bytes])
+            view = view[segment.bytes :]
+
+    def write_artifact_id(self, artifact_id: bytes) -> None:
+        """Writes the 16 bytes into the header of every file of an artifact of framing 3, durably."""
+        for number in range(len(self.paths)):
+            with self._opened(number) as file:
+                self._write(file, number, _ID_START, memoryview(artifact_id))
+        self.sync()
 
     def sync(self) -> None:
         """Returns when all that was written is durable. Raises OutputError where the disk fails."""
-        try:
-            os.fdatasync(self._fd)
-        except OSError as error:
-            raise OutputError(str(self.path), expected="durable bytes", found=_reason(error)) from error
+        for number, path in enumerate(self.paths):
+            with self._opened(number) as file:
+                try:
+                    os.fdatasync(file)
+                except OSError as error:
+                    raise OutputError(str(path), expected="durable bytes", found=_reason(error)) from error
 
     def close(self) -> None:
-        """Closes the file; writes after it fail."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        """Closes the files; writes after it fail."""
+        entry, self._entry = self._entry, -1
+        if entry >= 0:
+            os.close(entry)
 
     def __enter__(self) -> Self:
         return self
@@ -113,56 +133,110 @@ class ArtifactFile:
     ) -> None:
         self.close()
 
-    def _preallocate(self) -> None:
-        size = self.arrangement.file_bytes
-        free = self._free()
+    @contextmanager
+    def _opened(self, number: int) -> Iterator[int]:
+        """A file's descriptor. Only the entry stays open: there may be more continuations than a process may open."""
+        if number == 0:
+            yield self._entry
+            return
+        file = self._open(number)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def _open(self, number: int) -> int:
+        try:
+            return os.open(self.paths[number], os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            expected = "a file that can be written"
+            raise OutputError(str(self.paths[number]), expected=expected, found=_reason(error)) from error
+
+    def _create(self, number: int, made: list[Path]) -> None:
+        path = self.paths[number]
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            raise OutputError(str(path), expected="a path not taken", found="something there") from None
+        except OSError as error:
+            raise OutputError(str(path), expected="a file that can be created", found=_reason(error)) from error
+        made.append(path)
+        try:
+            self._preallocate(file, number)
+            self._write(file, number, 0, memoryview(self.arrangement.front(number)))
+            os.fdatasync(file)
+        except OSError as error:
+            raise OutputError(str(path), expected="durable bytes", found=_reason(error)) from error
+        finally:
+            os.close(file)
+
+    def _check_room(self) -> None:
         # Asked first, since a file system may fill the disk to its last block before it refuses.
-        if size > free:
-            raise self._no_room(size, free)
+        folder = self.path.parent
         try:
-            os.posix_fallocate(self._fd, 0, size)
+            status = os.statvfs(folder)
         except OSError as error:
-            if error.errno in _CANNOT_PREALLOCATE:
-                self._extend(size)
-            else:
-                raise self._refused(size, error) from error
+            raise OutputError(str(self.path), expected="a file that can be created", found=_reason(error)) from error
+        free = status.f_bavail * status.f_frsize
+        if self.arrangement.file_bytes > free:
+            raise _no_room(self.path, self.arrangement.file_bytes, free)
 
-    def _extend(self, size: int) -> None:
+    def _preallocate(self, file: int, number: int) -> None:
+        size = self.arrangement.slices[number].file_bytes
         try:
-            os.ftruncate(self._fd, size)
+            os.posix_fallocate(file, 0, size)
         except OSError as error:
-            raise self._refused(size, error) from error
+            if error.errno not in _CANNOT_PREALLOCATE:
+                raise self._refused(file, number, size, error) from error
+            try:
+                os.ftruncate(file, size)
+            except OSError as failure:
+                raise self._refused(file, number, size, failure) from failure
 
-    def _write(self, position: int, view: memoryview) -> None:
+    def _write(self, file: int, number: int, position: int, view: memoryview) -> None:
         while view.nbytes:
             try:
-                count = os.pwrite(self._fd, view, position)
+                count = os.pwrite(file, view, position)
             except OSError as error:
-                raise self._refused(view.nbytes, error) from error
+                raise self._refused(file, number, view.nbytes, error) from error
             view = view[count:]
             position += count
 
-    def _check_same(self) -> None:
-        status = os.fstat(self._fd)
-        expected = self.arrangement.file_bytes
-        if not stat.S_ISREG(status.st_mode) or status.st_size != expected:
-            found = f"{status.st_size} bytes" if stat.S_ISREG(status.st_mode) else "no regular file"
-            raise OutputError(str(self.path), expected=f"the artifact's file of {expected} bytes", found=found)
-        front = self.arrangement.front
-        if os.pread(self._fd, len(front), 0) != front:
-            raise OutputError(str(self.path), expected="the artifact's own directory", found="another one")
+    def _check_same(self, number: int) -> None:
+        path, expected = self.paths[number], self.arrangement.slices[number].file_bytes
+        with self._opened(number) as file:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode) or status.st_size != expected:
+                found = f"{status.st_size} bytes" if stat.S_ISREG(status.st_mode) else "no regular file"
+                raise OutputError(str(path), expected=f"the artifact's file of {expected} bytes", found=found)
+            front = bytearray(self.arrangement.front(number))
+            found_front = bytearray(os.pread(file, len(front), 0))
+        if self.arrangement.framing is Framing.THREE:
+            front[_ID_START:_ID_STOP] = found_front[_ID_START:_ID_STOP]
+        if found_front != front:
+            raise OutputError(str(path), expected="the artifact's own header and directory", found="another one")
 
-    def _refused(self, size: int, error: OSError) -> OutputError:
+    def _refused(self, file: int, number: int, size: int, error: OSError) -> OutputError:
+        path = self.paths[number]
         if error.errno in _NO_ROOM:
-            return self._no_room(size, self._free())
-        return OutputError(str(self.path), expected=f"{size} bytes to be written", found=_reason(error))
+            status = os.fstatvfs(file)
+            return _no_room(path, size, status.f_bavail * status.f_frsize)
+        return OutputError(str(path), expected=f"{size} bytes to be written", found=_reason(error))
 
-    def _no_room(self, size: int, free: int) -> OutputError:
-        return OutputError(str(self.path), expected=f"room for {size} bytes", found=f"{free} bytes free")
 
-    def _free(self) -> int:
-        status = os.fstatvfs(self._fd)
-        return status.f_bavail * status.f_frsize
+def artifact_paths(path: Path, arrangement: Arrangement) -> tuple[Path, ...]:
+    """Where the files of an artifact lie whose entry is at `path`.
+
+    Raises OutputError for an entry under the name of one of its continuations.
+    """
+    names = [one.name for one in arrangement.slices if one.name is not None]
+    if path.name in names:
+        raise OutputError(str(path), expected="another name than that of a continuation of this artifact", found="it")
+    return (path, *(path.with_name(name) for name in names))
+
+
+def _no_room(path: Path, size: int, free: int) -> OutputError:
+    return OutputError(str(path), expected=f"room for {size} bytes", found=f"{free} bytes free")
 
 
 def _sync_folder(folder: Path) -> None:

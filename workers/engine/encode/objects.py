@@ -1,4 +1,4 @@
-"""Encodes objects of a plan into the work file: bounded blocks on all threads, durable when it returns."""
+"""Encodes objects of a plan into the work files: bounded blocks on all threads, durable when it returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
 from schemas.storage_layouts import payload
 from workers import _native
 from workers.engine.container.reader import ArtifactReader
-from workers.engine.container.writer import ArtifactFile
+from workers.engine.container.writer import ArtifactFiles
 from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.inputs import PlannedInputs
@@ -34,12 +34,23 @@ BLOCK_BYTES = 4 << 20
 """Source bytes of one block: large enough to hide the cost of handing it out, small enough to stay in cache."""
 
 
-def create_work_file(plan: Plan, path: Path) -> None:
-    """Creates the artifact's file at its final size with prefix and directory in place, all payloads zero.
+def create_work_files(plan: Plan, path: Path) -> None:
+    """Creates the artifact's files at their final sizes with headers and directory in place, all payloads zero: the
+    entry at `path`, continuations beside it.
 
-    Raises OutputError where the path is taken, or the file cannot be written or has no room.
+    Raises OutputError where a path is taken, or a file cannot be written or has no room.
     """
-    ArtifactFile.create(path, plan.arrangement).close()
+    ArtifactFiles.create(path, plan.arrangement).close()
+
+
+def inscribe_artifact_id(plan: Plan, path: Path, artifact_id: bytes | None) -> None:
+    """Writes the id into the headers of the work files whose entry is at `path`; nothing where there is no id.
+
+    Raises OutputError where a file cannot be written.
+    """
+    if artifact_id is not None:
+        with ArtifactFiles.open(path, plan.arrangement) as files:
+            files.write_artifact_id(artifact_id)
 
 
 def encode_objects(
@@ -52,14 +63,14 @@ def encode_objects(
     observer: Observer,
     block_bytes: int = BLOCK_BYTES,
 ) -> list[EncodedObject]:
-    """Makes the payloads of the objects at `indices` in the work file at `path`; they are durable on return.
+    """Makes the payloads of the objects at `indices` in the work files whose entry is at `path`, durably.
 
     Raises WordError for a source word that cannot be stored, SourceError, OutputError, and whatever `observer` raises.
     Of several failures the earliest in the order of `indices` and coordinates is raised.
     """
     progress = [_Progress(plan.objects[index]) for index in indices]
     with (
-        ArtifactFile.open(path, plan.arrangement) as file,
+        ArtifactFiles.open(path, plan.arrangement) as file,
         ArtifactReader(path) as reader,
         PlannedInputs(plan) as inputs,
     ):
@@ -134,7 +145,7 @@ class _Run:
     """What all objects of one call share."""
 
     plan: Plan
-    file: ArtifactFile
+    file: ArtifactFiles
     reader: ArtifactReader
     inputs: PlannedInputs
     observer: Observer

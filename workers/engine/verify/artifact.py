@@ -30,10 +30,11 @@ from workers.engine.verify.comparisons import compared_values
 from workers.engine.verify.evaluation import evaluate, width
 from workers.engine.verify.front import expected_front
 from workers.engine.verify.leaves import PlannedLeaves
+from workers.engine.verify.model_front import expected_model_fronts
 from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
 from workers.engine.verify.subject import Check, Subject, TileStatistics, rows_and_columns
 from workers.engine.verify.tensor_checks import tensor_checks
-from workers.engine.verify.whole_file import WholeFile, check_plane_gaps, digest_file
+from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
 
 BLOCK_BYTES = 4 << 20
 
@@ -47,14 +48,13 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A passed verification. `sha256` is that of the whole file, `stamp` tells that it is that file; `seed` drew the
-    rows of a sample (None for full)."""
+    """A passed verification. `sha256` are those of the artifact's files, the entry first, `stamps` tell that they are
+    those files; `seed` drew the rows of a sample (None for full)."""
 
     coverage: Coverage
     seed: int | None
-    bytes: int
-    sha256: str
-    stamp: FileStamp
+    sha256: tuple[str, ...]
+    stamps: tuple[FileStamp, ...]
     objects: tuple[VerifiedObject, ...]
 
 
@@ -110,10 +110,13 @@ def verify_artifact(
     coverage: Coverage,
     threads: int,
     observer: Observer,
+    artifact_id: bytes | None,
     seed: int | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Verification:
-    """Reads the file at `path` back and holds every byte of it to the recipe and the sources.
+    """Reads the artifact at `path` back and holds every byte of it to the recipe and the sources.
+
+    `artifact_id` is what framing 3 must have in its headers (None in framings 1 and 2).
 
     Raises ArtifactError for a file that breaks its container, VerificationError, naming object, plane and coordinate,
     for one that says something else than recipe and sources, SourceError where a source has changed meanwhile. The
@@ -121,41 +124,49 @@ def verify_artifact(
     """
     drawn = secrets.randbits(32) if seed is None and coverage is Coverage.SAMPLE else seed
     with ArtifactReader(path) as reader, PlannedLeaves(plan) as leaves:
-        stamp = reader.stamp()
-        _check_front(plan, reader)
+        stamps = reader.stamps()
+        _check_fronts(plan, reader, artifact_id)
         _check_between(reader)
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
-        whole: list[WholeFile] = []
+        whole: list[WholeArtifact] = []
 
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_file(reader, scratch))
+            yield lambda scratch: whole.append(digest_files(reader, scratch))
             for found in findings:
                 checks = _ObjectChecks(found, reader, leaves, observer, block_bytes)
                 yield from checks.steps()
 
         run_steps(steps(), threads)
-        if reader.stamp() != stamp:
-            raise VerificationError(
-                "artifact", expected="a file that stays as it is while it is verified", found="a change"
-            )
+        if reader.stamps() != stamps:
+            expected = "files that stay as they are while they are verified"
+            raise VerificationError("artifact", expected=expected, found="a change")
         digests = whole[0].payload_blake3
         objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
-        return Verification(coverage, drawn, reader.artifact.file_bytes, whole[0].sha256, stamp, objects)
+        return Verification(coverage, drawn, whole[0].sha256, stamps, objects)
 
 
-def _check_front(plan: Plan, reader: ArtifactReader) -> None:
+def _check_fronts(plan: Plan, reader: ArtifactReader, artifact_id: bytes | None) -> None:
+    """Holds everything before the payload, in every file, to what the recipe gives."""
     resource_bytes = {o.name: o.bytes for o in plan.objects if isinstance(o, PlannedResource)}
-    expected = np.frombuffer(expected_front(plan.recipe, plan.framing, resource_bytes), np.uint8)
-    found = np.empty(min(expected.size, reader.artifact.file_bytes), np.uint8)
-    reader.read_file_at(0, found.data)
-    differing = np.flatnonzero(found != expected[: found.size])
-    if differing.size or found.size < expected.size:
-        at = int(differing[0]) if differing.size else found.size
-        raise VerificationError(
-            f"directory, byte {at}",
-            expected=f"{bytes(expected[at : at + 40])!r}, as the recipe gives it",
-            found=repr(bytes(found[at : at + 40])),
-        )
+    if plan.inscription is None:
+        fronts: tuple[bytes, ...] = (expected_front(plan.recipe, plan.framing, resource_bytes),)
+    else:
+        fronts = expected_model_fronts(plan.recipe, plan.inscription, resource_bytes, artifact_id or b"")
+    sizes = [one.file_bytes for one in reader.artifact.slices]
+    if len(fronts) != len(sizes):
+        raise VerificationError("directory", expected=f"{len(fronts)} files listed", found=f"{len(sizes)}")
+    for number, (front, size) in enumerate(zip(fronts, sizes, strict=True)):
+        expected = np.frombuffer(front, np.uint8)
+        found = np.empty(min(expected.size, size), np.uint8)
+        reader.read_file_at(number, 0, found.data)
+        differing = np.flatnonzero(found != expected[: found.size])
+        if differing.size or found.size < expected.size:
+            at = int(differing[0]) if differing.size else found.size
+            raise VerificationError(
+                f"header and directory of {reader.paths[number].name}, byte {at}",
+                expected=f"{bytes(expected[at : at + 40])!r}, as recipe and sources give it",
+                found=repr(bytes(found[at : at + 40])),
+            )
 
 
 def _check_between(reader: ArtifactReader) -> None:

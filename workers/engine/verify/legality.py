@@ -19,25 +19,25 @@ from workers.engine.container.reader import ArtifactReader
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.tiles import Tile, tiles
-from workers.engine.verify.whole_file import WholeFile, check_plane_gaps, digest_file
+from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
 
 BLOCK_BYTES = 4 << 20
 
 
-def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeFile:
+def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifact:
     """Checks structure, gaps and the legality of every stored word of the artifact at `path`, and digests it.
 
     It cannot show that the words are the right ones. Raises ArtifactError for a broken container, VerificationError,
     naming object, row and column, for a byte that must be zero or a word that the format does not allow.
     """
-    whole: list[WholeFile] = []
+    whole: list[WholeArtifact] = []
     with ArtifactReader(path) as reader:
-        for stray in stray_bytes(reader):
+        for stray in (one for one in stray_bytes(reader) if not one.free):
             raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
         check_plane_gaps(reader, reader.artifact.objects)
 
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_file(reader, scratch, observer.advanced))
+            yield lambda scratch: whole.append(digest_files(reader, scratch, observer.advanced))
             for stored in reader.artifact.objects:
                 yield from _checks(reader, stored)
 

@@ -1,0 +1,64 @@
+"""What an artifact of framing 3 says beside its objects, from recipe and sources (container-v3.md, 6, 11 and 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from schemas.minimum_reader import artifact_file_name
+from schemas.recipe.expanded import ExpandedRecipe
+from workers.engine.architectures.architecture import Architecture, NamedTensor
+from workers.engine.binding import BoundSources
+from workers.engine.container.directory import Framing
+from workers.engine.container.model_arrangement import Inscription
+from workers.engine.container.slices import DEFAULT_PART_BYTES
+from workers.engine.packaging import Packaging
+
+CONVERTER = "ninforge"
+_COMPONENT_OF_GEOMETRY = {"mtp": "text"}
+"""Components whose config is that of another's checkpoint."""
+
+
+def inscribe(
+    recipe: ExpandedRecipe,
+    bound: BoundSources,
+    packaging: Packaging,
+    architecture: Architecture,
+    anchors: Mapping[str, str],
+) -> Inscription:
+    """What the artifact says. `anchors` gives by component the source whose config.json describes it.
+
+    Raises ArchitectureError with everything in configs and objects that the architecture does not know, SourceError
+    where a config.json cannot be read.
+    """
+    offered = architecture.offered_components([one.name for one in recipe.objects])
+    documents = {name: bound.checkpoints[anchors[name]].config() for name in offered if name in anchors}
+    configs = architecture.component_configs(offered, documents)
+    tensors = [NamedTensor(one.name, one.shape, one.format, one.at) for one in recipe.objects]
+    description = architecture.describe(tensors, [one.name for one in recipe.resources], configs)
+    return Inscription(
+        description,
+        metadata={"name": recipe.model_id},
+        provenance={
+            "converter": CONVERTER,
+            "recipe": {"id": recipe.id, "sha256": recipe.sha256},
+            "sources": {one.name: one.origin for one in recipe.sources.values() if one.origin is not None},
+        },
+        entry_name=artifact_file_name(recipe.id, Framing.THREE),
+        part_bytes=DEFAULT_PART_BYTES if packaging.part_bytes is None else packaging.part_bytes,
+        artifact_id=packaging.artifact_id,
+    )
+
+
+def component_anchors(offered: Sequence[str], used: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The source that describes each component: that of the first tensor in its first object.
+
+    `used` lists (object, source) in the order of objects and of their tensors.
+    """
+    anchors: dict[str, str] = {}
+    for name in offered:
+        prefix = f"{_COMPONENT_OF_GEOMETRY.get(name, name)}/"
+        sources = (source for object_name, source in used if object_name.startswith(prefix))
+        found = next(sources, None)
+        if found is not None:
+            anchors[name] = found
+    return anchors

@@ -1,0 +1,77 @@
+"""Gives finished files their names: all or none, durably, the one that names the others last (container-v3.md, 12)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from schemas.errors import OutputError
+
+_FREE_NAME = "a name that is not taken (or --force)"
+
+
+def refuse_taken(targets: Sequence[Path], *, overwrite: bool) -> None:
+    """Raises OutputError for a place where no file can be put, or that is taken and is not to be overwritten."""
+    for target in targets:
+        if target.is_dir():
+            raise OutputError(str(target), expected="a file name", found="a folder")
+        if not overwrite and os.path.lexists(target):
+            raise OutputError(str(target), expected=_FREE_NAME, found="an existing file")
+        if not target.parent.is_dir():
+            raise OutputError(str(target), expected="a folder that exists", found=f"no folder {target.parent}")
+
+
+def publish(finished: Sequence[Path], targets: Sequence[Path], *, overwrite: bool) -> None:
+    """Moves each finished file to its target on the same file system, the first last.
+
+    A file that took a name meanwhile is kept unless it is to be overwritten; what had been given a name is then taken
+    back. Raises OutputError.
+    """
+    named: list[Path] = []
+    try:
+        for work, target in reversed(list(zip(finished, targets, strict=True))):
+            _publish(work, target, overwrite=overwrite)
+            named.append(target)
+        _sync_folder(targets[0].parent)
+    except BaseException:
+        for target in named:
+            with suppress(OSError):
+                target.unlink()
+        raise
+
+
+def _publish(work: Path, target: Path, *, overwrite: bool) -> None:
+    try:
+        if not overwrite:
+            with _links_optional():
+                target.hardlink_to(work)
+                work.unlink()
+        if work.exists():
+            refuse_taken([target], overwrite=overwrite)
+            work.replace(target)
+    except FileExistsError:
+        raise OutputError(str(target), expected=_FREE_NAME, found="an existing file") from None
+    except OSError as error:
+        expected = "a name that can be given to the finished file"
+        raise OutputError(str(target), expected=expected, found=str(error)) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _links_optional() -> Iterator[None]:
+    """Passes over file systems without hard links, where taking a name and refusing a taken one are two steps."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
+            raise
