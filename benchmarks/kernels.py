@@ -37,10 +37,11 @@ def memcpy_rate() -> float:
     source, target = aligned_bytes(MEMCPY_BYTES), aligned_bytes(MEMCPY_BYTES)
     source[:] = 1
     target[:] = 0
-    return MEMCPY_BYTES / min(_seconds(lambda: np.copyto(target, source)) for _ in range(RUNS)) / 1e9
+    return MEMCPY_BYTES / min(seconds(lambda: np.copyto(target, source)) for _ in range(RUNS)) / 1e9
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def seconds(work: Callable[[], object]) -> float:
+    """What one run of the work takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -50,7 +51,7 @@ def _rate(make: Callable[[], Callable[[], object]], threads: int) -> float:
     work = [make() for _ in range(threads)]
     size = ROWS * COLUMNS * 2 * threads
     with ThreadPoolExecutor(threads) as pool:
-        return size / min(_seconds(lambda: list(pool.map(lambda one: one(), work))) for _ in range(RUNS)) / 1e9
+        return size / min(seconds(lambda: list(pool.map(lambda one: one(), work))) for _ in range(RUNS)) / 1e9
 
 
 def _weights() -> Bytes:
