@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from schemas.errors import ArchitectureError
 from schemas.minimum_reader import artifact_file_name
 from schemas.recipe.expanded import ExpandedRecipe
-from workers.engine.architectures.architecture import Architecture, NamedTensor
+from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES, Architecture, NamedTensor
 from workers.engine.binding import BoundSources
 from workers.engine.container.directory import Framing
 from workers.engine.container.model_arrangement import Inscription
@@ -35,6 +37,10 @@ def inscribe(
     configs = architecture.component_configs(offered, documents)
     tensors = [NamedTensor(one.name, one.shape, one.format, one.at) for one in recipe.objects]
     description = architecture.describe(tensors, [one.name for one in recipe.resources], configs)
+    faults = list(architecture.resource_faults(description, partial(_content, bound)))
+    if faults:
+        expected = f"resources that an engine takes for {architecture.name}"
+        raise ArchitectureError(f"recipe {recipe.id}", faults, expected=expected)
     return Inscription(
         description,
         metadata={"name": recipe.model_id},
@@ -47,6 +53,10 @@ def inscribe(
         part_bytes=DEFAULT_PART_BYTES if packaging.part_bytes is None else packaging.part_bytes,
         artifact_id=packaging.artifact_id,
     )
+
+
+def _content(bound: BoundSources, resource: str) -> bytes:
+    return bound.resources[resource].content(bound.roots, limit=MAX_RESOURCE_BYTES)
 
 
 def component_anchors(offered: Sequence[str], used: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -20,6 +20,10 @@ Documents: TypeAlias = Mapping[str, Mapping[str, object]]
 """The decoded config.json of the checkpoint behind each component, by component id."""
 
 
+MAX_RESOURCE_BYTES = 256 << 20
+"""Of a resource whose content is looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class NamedTensor:
     """A tensor object by its inventory name. `at` is the JSON pointer that faults of it carry."""
@@ -62,6 +66,8 @@ class Architecture:
     architecture_faults(description, tensors): each fault a JSON pointer into the directory.
     passed_over(description): components, parameters and uses that a file has beyond those of the architecture, which
         an engine never asks for; they are no faults.
+    resource_faults(description, read): each fault of what the resources hold, a JSON pointer into the directory; `read`
+        gives the content of a resource object by its id.
     value_checks, execution_faults: for a description that has no architecture faults.
     """
 
@@ -74,5 +80,6 @@ class Architecture:
     parameters: Callable[[Configs, Proposal | None], Sequence[Parameter]]
     architecture_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[Fault]]
     passed_over: Callable[[ModelDescription], Iterator[str]]
+    resource_faults: Callable[[ModelDescription, Callable[[str], bytes]], Iterator[Fault]]
     value_checks: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[ValueCheck]]
     execution_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], tuple[ExecutionFault, ...]]

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 Sizes = Mapping[str, int]
 
 VISION_HEADS = 7
+VALUE_HEADS = 48
+"""Of gated delta nets, as in the models themselves: with any other number an engine does not run a and b apart."""
 
 _VISION = {"vH": 28, "vI": 44, "v_layers": 2, "patch": 4, "frames": 3, "merge": 2, "positions": 9}
 _VOCABULARY = {"vocab": 58, "domain": 50, "take": 32}
@@ -23,9 +25,9 @@ GROUPWISE: Sizes = {
     "N": 4,
     "KN": 2,
     "D": 24,
-    "gN": 6,
-    "gKN": 2,
-    "gD": 10,
+    "gN": VALUE_HEADS,
+    "gKN": 3,
+    "gD": 3,
     "kernel": 5,
     "vN": VISION_HEADS,
     **_VISION,
@@ -40,9 +42,9 @@ NVFP4: Sizes = {
     "N": 6,
     "KN": 2,
     "D": 32,
-    "gN": 16,
-    "gKN": 4,
-    "gD": 16,
+    "gN": VALUE_HEADS,
+    "gKN": 16,
+    "gD": 12,
     "kernel": 3,
     "vN": VISION_HEADS,
     **_VISION,

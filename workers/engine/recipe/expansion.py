@@ -11,6 +11,7 @@ from schemas.recipe.document import RecipeDocument
 from schemas.recipe.expanded import ExpandedObject, ExpandedRecipe
 from schemas.recipe.fields import Faulty
 from schemas.recipe.limits import CANONICAL_BYTES, ID_CHARACTERS
+from workers.engine.architectures.registered import ARCHITECTURES
 from workers.engine.recipe.canonical import with_identity
 from workers.engine.recipe.declarations import (
     Resources,
@@ -23,7 +24,6 @@ from workers.engine.recipe.entry_expansion import EntryExpander
 from workers.engine.recipe.expression_expansion import ExpressionExpander
 from workers.engine.recipe.fault_list import Budget, FaultList, unknown
 from workers.engine.recipe.inventory import (
-    REGISTERED_ARCHITECTURES,
     inventory_faults,
     load_inventory,
     registered_targets,
@@ -141,8 +141,8 @@ def _check_registered(document: RecipeDocument, faults: FaultList) -> None:
     """Target and architecture are among those that are registered."""
     if isinstance(document.target, str) and document.target not in registered_targets():
         faults.add((None, "target"), unknown("target", document.target, registered_targets()))
-    if isinstance(document.architecture, str) and document.architecture not in REGISTERED_ARCHITECTURES:
-        faults.add((None, "architecture"), unknown("architecture", document.architecture, REGISTERED_ARCHITECTURES))
+    if isinstance(document.architecture, str) and document.architecture not in ARCHITECTURES:
+        faults.add((None, "architecture"), unknown("architecture", document.architecture, tuple(ARCHITECTURES)))
 
 
 def _plain(member: str | Faulty | None) -> str | None:

@@ -14,9 +14,6 @@ from schemas.errors import Fault
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.registry import Format, Layout
 
-REGISTERED_ARCHITECTURES: tuple[str, ...] = ()
-"""Architectures whose object names framing 3 knows how to bind."""
-
 
 @dataclass(frozen=True, slots=True)
 class InventoryTensor:

@@ -30,6 +30,7 @@ from workers.engine.verify.comparisons import compared_values
 from workers.engine.verify.evaluation import evaluate, width
 from workers.engine.verify.front import expected_front
 from workers.engine.verify.leaves import PlannedLeaves
+from workers.engine.verify.model_checks import check_model
 from workers.engine.verify.model_front import expected_model_fronts
 from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
 from workers.engine.verify.subject import Check, Subject, TileStatistics, rows_and_columns
@@ -127,6 +128,7 @@ def verify_artifact(
         stamps = reader.stamps()
         _check_fronts(plan, reader, artifact_id)
         _check_between(reader)
+        check_model(reader)
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
         whole: list[WholeArtifact] = []
 

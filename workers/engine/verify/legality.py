@@ -19,6 +19,7 @@ from workers.engine.container.reader import ArtifactReader
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.tiles import Tile, tiles
+from workers.engine.verify.model_checks import check_model
 from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
 
 BLOCK_BYTES = 4 << 20
@@ -35,6 +36,7 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifa
         for stray in (one for one in stray_bytes(reader) if not one.free):
             raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
         check_plane_gaps(reader, reader.artifact.objects)
+        check_model(reader)
 
         def steps() -> Iterator[Step[None]]:
             yield lambda scratch: whole.append(digest_files(reader, scratch, observer.advanced))
