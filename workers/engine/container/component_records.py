@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from schemas.errors import ArtifactError
 from workers.engine.container.directory import StoredObject
 from workers.engine.container.members import as_record, check_members, identifier, integer_from, member, named
-from workers.engine.container.model_description import Component, ConfigValue, Proposal
-from workers.engine.container.strict_json import OtherNumber, describe
+from workers.engine.container.model_description import Component, Proposal
+from workers.engine.container.open_content import open_record
+from workers.engine.container.strict_json import describe
 
 
 def read_components(value: object, objects: Mapping[str, StoredObject], *, where: str) -> dict[str, Component]:
@@ -22,33 +22,11 @@ def read_components(value: object, objects: Mapping[str, StoredObject], *, where
 def _component(value: object, place: str) -> Component:
     record = as_record(value, where=place)
     check_members(record, ("config",), optional=("target", "resources", "proposal"), where=place)
-    config = as_record(record["config"], where=f"{place}, member 'config'")
+    config = open_record(record["config"], where=f"{place}, config")
     target = identifier(record["target"], f"{place}, member 'target'") if "target" in record else None
     resources = named(record.get("resources", {}), identifier, where=f"{place}, resources")
     proposal = _proposal(record["proposal"], f"{place}, proposal") if "proposal" in record else None
-    return Component(
-        {name: _config_value(one, f"{place}, config, {name}") for name, one in config.items()},
-        target,
-        resources,
-        proposal,
-    )
-
-
-def _config_value(value: object, place: str) -> ConfigValue:
-    match value:
-        case OtherNumber(text):
-            number = float(text)
-            if not math.isfinite(number):
-                raise ArtifactError(place, expected="a number that binary64 can hold", found=describe(value))
-            return number
-        case list():
-            return [_config_value(one, place) for one in value]
-        case dict():
-            return {name: _config_value(one, place) for name, one in value.items()}
-        case str() | int() | None:
-            return value
-        case _:
-            raise TypeError(f"not a decoded JSON value: {value!r}")
+    return Component(config, target, resources, proposal)
 
 
 def _proposal(value: object, place: str) -> Proposal:

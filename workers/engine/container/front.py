@@ -6,6 +6,7 @@ Works on bytes alone and trusts none of them: whatever is wrong is an ArtifactEr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schemas.errors import ArtifactError
@@ -14,7 +15,7 @@ from workers.engine.container.directory import Framing, Identity, SingleFileFram
 from workers.engine.container.limits import check_json_bytes
 from workers.engine.container.members import Record, as_record, check_members, member, text
 from workers.engine.container.model_description import ModelDescription
-from workers.engine.container.model_records import ModelDirectory, read_model
+from workers.engine.container.model_records import ListedFile, ModelDirectory, read_model
 from workers.engine.container.object_records import read_objects
 from workers.engine.container.slices import BLOCK, Slice
 from workers.engine.container.strict_json import decode, describe
@@ -161,24 +162,30 @@ def check_whole(front: Front, file_bytes: int, *, where: str) -> Artifact:
     Raises ArtifactError naming the first object that does not end inside the one file of framing 1 or 2, and for an
     entry of framing 3 that is not exactly as long as its directory says.
     """
-    slices = _slices(front, file_bytes, where)
+    slices = (
+        _single_slice(front, file_bytes, where)
+        if front.model is None
+        else _listed_slices(front, front.model.files, file_bytes, where)
+    )
     return Artifact(
         front.prefix, front.identity, front.model, front.objects, front.directory, front.payload_offset, slices
     )
 
 
-def _slices(front: Front, file_bytes: int, where: str) -> tuple[Slice, ...]:
-    if front.model is None:
-        for index, stored in enumerate(front.objects):
-            end = front.payload_offset + stored.end
-            if end > file_bytes:
-                place = f"{where}, objects[{index}] {describe(stored.name)}"
-                found = f"{file_bytes} bytes"
-                raise ArtifactError(place, expected=f"a file that holds it up to byte {end}", found=found)
-        return (Slice(None, front.payload_offset, 0, file_bytes - front.payload_offset),)
+def _single_slice(front: Front, file_bytes: int, where: str) -> tuple[Slice, ...]:
+    for index, stored in enumerate(front.objects):
+        end = front.payload_offset + stored.end
+        if end > file_bytes:
+            place = f"{where}, objects[{index}] {describe(stored.name)}"
+            found = f"{file_bytes} bytes"
+            raise ArtifactError(place, expected=f"a file that holds it up to byte {end}", found=found)
+    return (Slice(None, front.payload_offset, 0, file_bytes - front.payload_offset),)
+
+
+def _listed_slices(front: Front, files: Sequence[ListedFile], file_bytes: int, where: str) -> tuple[Slice, ...]:
     slices: list[Slice] = []
     start = 0
-    for one in front.model.files:
+    for one in files:
         offset = front.payload_offset if one.name is None else BLOCK
         slices.append(Slice(one.name, offset, start, start + one.payload_bytes))
         start += one.payload_bytes

@@ -71,18 +71,16 @@ def _stray_bytes(reader: ArtifactReader) -> Iterator[StrayBytes]:
             where = f"{reader.paths[gap.file]}, byte {position}, in the gap before {gap.before}"
             yield StrayBytes(gap.file, position, where, "zero", f"0x{value:02x}", gap.free)
     artifact = reader.artifact
-    extra = artifact.payload_bytes - artifact.objects_end
-    for part in segments(artifact.slices, artifact.objects_end, artifact.payload_bytes):
+    tail = next(segments(artifact.slices, artifact.objects_end, artifact.payload_bytes), None)
+    if tail is not None:
         last = describe(artifact.objects[-1].name)
-        where = f"{reader.paths[part.file]}, byte {part.position}, after the last object {last}"
-        found = f"{extra} more bytes"
-        yield StrayBytes(
-            part.file, part.position, where, "the end of the file", found, artifact.framing is Framing.THREE
-        )
-        return
+        where = f"{reader.paths[tail.file]}, byte {tail.position}, after the last object {last}"
+        found = f"{artifact.payload_bytes - artifact.objects_end} more bytes"
+        free = artifact.framing is Framing.THREE
+        yield StrayBytes(tail.file, tail.position, where, "the end of the file", found, free)
 
 
 def _front_gap(number: int, artifact: Artifact) -> Gap:
     end = MAX_HEADER_BYTES if number else artifact.directory_end
-    before = "the payload" if number or not artifact.objects else f"objects[0] {describe(artifact.objects[0].name)}"
+    before = "the payload" if number else f"objects[0] {describe(artifact.objects[0].name)}"
     return Gap(number, end, artifact.slices[number].payload_offset - end, before)

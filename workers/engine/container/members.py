@@ -57,11 +57,16 @@ def as_text(value: object, place: str) -> str:
         raise ArtifactError(place, expected="a string", found=describe(value))
     if not value:
         raise ArtifactError(place, expected="a non-empty string", found="an empty one")
+    check_utf8(value, place)
+    return value
+
+
+def check_utf8(value: str, place: str) -> None:
+    """Raises ArtifactError for a string that UTF-8 cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
         raise ArtifactError(place, expected="no lone surrogate in a string", found=describe(value)) from None
-    return value
 
 
 def identifier(value: object, place: str) -> str:

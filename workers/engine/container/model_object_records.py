@@ -1,4 +1,4 @@
-"""Reads one record of `objects` in framing 3 (container-v3.md, 4.3 and 5)."""
+"""Reads the `objects` array of framing 3 (container-v3.md, 4.3 and 5)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,18 @@ from schemas.errors import ArtifactError
 from schemas.storage_layouts import MAX_RANK, U64_MAX
 from workers.engine.container.directory import ForeignObject, ResourceObject, StoredObject, TensorObject
 from workers.engine.container.members import Record, check_members, extents, identifier, integer_from, member, unsigned
-from workers.engine.container.object_records import check_codec
+from workers.engine.container.object_records import check_codec, object_list
 from workers.engine.container.spellings import ENCODING_SPELLINGS, FORMAT_SPELLINGS, LAYOUT_SPELLINGS
-from workers.engine.container.strict_json import describe
 
 _FORMATS = {spelling: format for format, spelling in FORMAT_SPELLINGS.items()}
 _LAYOUTS = {spelling: layout for layout, spelling in LAYOUT_SPELLINGS.items()}
 _ENCODINGS = {spelling: encoding for encoding, spelling in ENCODING_SPELLINGS.items()}
 
 
-def read_model_object(record: Record, where: str) -> StoredObject:
-    """One object; a ForeignObject where its format, layout or encoding is not in the registry. Raises ArtifactError."""
-    if isinstance(record.get("id"), str):
-        where = f"{where} {describe(record['id'])}"
-    match member(record, "kind", where=where):
-        case "tensor":
-            return _tensor(record, where)
-        case "resource":
-            return _resource(record, where)
-        case kind:
-            raise ArtifactError(f"{where}, member 'kind'", expected="'tensor' or 'resource'", found=describe(kind))
+def read_model_objects(value: object, *, where: str) -> tuple[StoredObject, ...]:
+    """The objects in payload order, a ForeignObject where format, layout or encoding is not in the registry. Whether
+    the last one ends inside the payload is not known. Raises ArtifactError."""
+    return object_list(value, {"tensor": _tensor, "resource": _resource}, key="id", where=where)
 
 
 def _tensor(record: Record, where: str) -> StoredObject:

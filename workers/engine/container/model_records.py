@@ -12,9 +12,9 @@ from workers.engine.container.binding_records import read_bindings, read_uses
 from workers.engine.container.component_records import read_components
 from workers.engine.container.directory import StoredObject
 from workers.engine.container.members import Record, as_list, as_record, check_members, identifier, integer_from
-from workers.engine.container.model_description import ModelDescription
-from workers.engine.container.model_object_records import read_model_object
-from workers.engine.container.object_records import object_list
+from workers.engine.container.model_description import ConfigValue, ModelDescription
+from workers.engine.container.model_object_records import read_model_objects
+from workers.engine.container.open_content import open_record
 from workers.engine.container.strict_json import describe
 
 
@@ -28,20 +28,20 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelDirectory:
-    """What the root of framing 3 holds. `metadata` and `provenance` are decoded and otherwise as they stand."""
+    """What the root of framing 3 holds."""
 
     objects: tuple[StoredObject, ...]
     description: ModelDescription
     files: tuple[ListedFile, ...]
-    metadata: Mapping[str, object]
-    provenance: Mapping[str, object]
+    metadata: Mapping[str, ConfigValue]
+    provenance: Mapping[str, ConfigValue]
 
 
 def read_model(root: Record, *, where: str) -> ModelDirectory:
     """The directory whose JSON decodes to `root`. Raises ArtifactError for every rule that the root alone can break."""
     names = ("components", "objects", "bindings", "uses", "files")
     check_members(root, names, optional=("metadata", "provenance"), where=where)
-    objects = object_list(root["objects"], read_model_object, key="id", where=where)
+    objects = read_model_objects(root["objects"], where=where)
     by_id = {stored.name: stored for stored in objects}
     files = _files(root["files"], f"{where}, files")
     total = sum(one.payload_bytes for one in files)
@@ -51,24 +51,24 @@ def read_model(root: Record, *, where: str) -> ModelDirectory:
     components = read_components(root["components"], by_id, where=f"{where}, components")
     bindings = read_bindings(root["bindings"], by_id, where=f"{where}, bindings")
     uses = read_uses(root["uses"], bindings, by_id, where=f"{where}, uses")
-    metadata = as_record(root.get("metadata", {}), where=f"{where}, metadata")
+    metadata = open_record(root.get("metadata", {}), where=f"{where}, metadata")
     if "name" in metadata:
         identifier(metadata["name"], f"{where}, metadata, member 'name'")
-    provenance = as_record(root.get("provenance", {}), where=f"{where}, provenance")
+    provenance = open_record(root.get("provenance", {}), where=f"{where}, provenance")
     return ModelDirectory(objects, ModelDescription(components, bindings, uses), files, metadata, provenance)
 
 
 def _files(value: object, where: str) -> tuple[ListedFile, ...]:
     files: list[ListedFile] = []
-    seen: set[str] = set()
+    seen: set[str | None] = set()
     for index, item in enumerate(as_list(value, where=where)):
         place = f"{where}[{index}]"
         record = as_record(item, where=place)
         check_members(record, ("path", "payload_bytes"), where=place)
         name = _file_name(record["path"], index, f"{place}, member 'path'")
-        if name is not None and name in seen:
+        if name in seen:
             raise ArtifactError(f"{place}, member 'path'", expected="a name not used before", found=describe(name))
-        seen.add(name or "")
+        seen.add(name)
         size = integer_from(1, record["payload_bytes"], f"{place}, member 'payload_bytes'")
         files.append(ListedFile(name, size))
     if not files:

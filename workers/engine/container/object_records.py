@@ -1,8 +1,9 @@
-"""Reads the `objects` array of a framing 1 or 2 directory (container.md, Directory; storage-layouts.md for sizes)."""
+"""Reads the `objects` array: what its records have in common, and those of framings 1 and 2 (container.md, Directory;
+storage-layouts.md for sizes)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from schemas.errors import ArtifactError, RegistryError
 from schemas.registry import Format, Layout, ResourceEncoding, check_pair
@@ -14,7 +15,6 @@ from workers.engine.container.strict_json import describe
 _TENSOR = ("name", "kind", "shape", "format", "layout", "offset", "bytes")
 _RESOURCE = ("name", "kind", "encoding", "offset", "bytes")
 
-
 ReadObject = Callable[[Record, str], StoredObject]
 """Reads one record of `objects`; the second argument is where it stands."""
 
@@ -25,11 +25,14 @@ def read_objects(value: object, *, where: str) -> tuple[StoredObject, ...]:
 
     Raises ArtifactError.
     """
-    return object_list(value, _read_object, key="name", where=where)
+    return object_list(value, {"tensor": _read_tensor, "resource": _read_resource}, key="name", where=where)
 
 
-def object_list(value: object, read: ReadObject, *, key: str, where: str) -> tuple[StoredObject, ...]:
-    """The array `objects`, each record read by `read`, with unique keys and places that ascend without overlap."""
+def object_list(value: object, kinds: Mapping[str, ReadObject], *, key: str, where: str) -> tuple[StoredObject, ...]:
+    """The array `objects`, each record read as its kind is, with unique keys and places that ascend without overlap.
+
+    Raises ArtifactError.
+    """
     if not isinstance(value, list):
         raise ArtifactError(f"{where}, member 'objects'", expected="an array", found=describe(value))
     if not value:
@@ -38,8 +41,10 @@ def object_list(value: object, read: ReadObject, *, key: str, where: str) -> tup
     positions: dict[str, int] = {}
     for index, item in enumerate(value):
         place = f"{where}, objects[{index}]"
-        stored = read(as_record(item, where=place), place)
-        place = f"{place} {describe(stored.name)}"
+        record = as_record(item, where=place)
+        if isinstance(record.get(key), str):
+            place = f"{place} {describe(record[key])}"
+        stored = _reader(record, kinds, place)(record, place)
         first = positions.setdefault(stored.name, index)
         if first != index:
             found = f"that of objects[{first}]"
@@ -49,16 +54,12 @@ def object_list(value: object, read: ReadObject, *, key: str, where: str) -> tup
     return tuple(objects)
 
 
-def _read_object(record: Record, where: str) -> StoredObject:
-    if isinstance(record.get("name"), str):
-        where = f"{where} {describe(record['name'])}"
-    match member(record, "kind", where=where):
-        case "tensor":
-            return _read_tensor(record, where)
-        case "resource":
-            return _read_resource(record, where)
-        case kind:
-            raise ArtifactError(f"{where}, member 'kind'", expected="'tensor' or 'resource'", found=describe(kind))
+def _reader(record: Record, kinds: Mapping[str, ReadObject], where: str) -> ReadObject:
+    kind = member(record, "kind", where=where)
+    if not isinstance(kind, str) or kind not in kinds:
+        expected = " or ".join(map(repr, kinds))
+        raise ArtifactError(f"{where}, member 'kind'", expected=expected, found=describe(kind))
+    return kinds[kind]
 
 
 def _read_tensor(record: Record, where: str) -> TensorObject:

@@ -82,7 +82,7 @@ def _integer(text: str) -> int | OtherNumber:
 def _repeated_key(pairs: list[tuple[str, object]], where: str) -> ArtifactError:
     counts = Counter(key for key, _ in pairs)
     [(repeated, times)] = counts.most_common(1)
-    names = [value for key, value in pairs if key == "name" and isinstance(value, str)]
+    names = [value for key, value in pairs if key in {"name", "id"} and isinstance(value, str)]
     owner = describe(names[0]) if names else f"with members {', '.join(map(describe, [*counts][:8]))}"
     return ArtifactError(
         f"{where}, object {owner}", expected="every key once", found=f"{describe(repeated)} {times} times"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -13,9 +13,10 @@ from schemas.errors import VerificationError
 from schemas.registry import FORMATS, BlockScaledGeometry, DirectGeometry, GroupedGeometry, RowScaledGeometry
 from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Plane, PlaneName, payload
 from workers import _native
-from workers.engine.container.directory import StoredObject, TensorObject
+from workers.engine.container.directory import ForeignObject, StoredObject, TensorObject
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.strict_json import describe
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.tiles import Tile, tiles
@@ -29,12 +30,14 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifa
     """Checks structure, gaps and the legality of every stored word of the artifact at `path`, and digests it.
 
     It cannot show that the words are the right ones. Raises ArtifactError for a broken container, VerificationError,
-    naming object, row and column, for a byte that must be zero or a word that the format does not allow.
+    naming object, row and column, for a byte that must be zero, a word that the format does not allow, or an object
+    whose format, layout or encoding is not known.
     """
     whole: list[WholeArtifact] = []
     with ArtifactReader(path) as reader:
         for stray in (one for one in stray_bytes(reader) if not one.free):
             raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
+        _refuse_foreign(reader.artifact.objects)
         check_plane_gaps(reader, reader.artifact.objects)
         check_model(reader)
 
@@ -47,9 +50,18 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifa
     return whole[0]
 
 
+def _refuse_foreign(objects: Sequence[StoredObject]) -> None:
+    for stored in objects:
+        if isinstance(stored, ForeignObject):
+            words = stored.layout if stored.format is None else f"{stored.format} in {stored.layout}"
+            raise VerificationError(
+                f"object {describe(stored.name)}", expected="an encoding whose words are known", found=describe(words)
+            )
+
+
 def _checks(reader: ArtifactReader, stored: StoredObject) -> Iterator[Step[None]]:
     if not isinstance(stored, TensorObject):
-        return
+        return  # every byte of a resource is legal
     geometry = FORMATS[stored.format].geometry
     match geometry:
         case DirectGeometry():

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from itertools import count
+from collections.abc import Mapping
 
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.storage_layouts import ALIGNMENT, payload
@@ -24,18 +23,24 @@ def expected_model_fronts(
 
     `resource_bytes` gives each resource's length by name.
     """
-    objects = list(_objects(recipe, resource_bytes))
-    last = objects[-1]
-    total = int(str(last["offset"])) + int(str(last["bytes"]))
-    root = {**_members(inscription.description), "metadata": inscription.metadata, "provenance": inscription.provenance}
-    ordered = {"components": root.pop("components"), "objects": objects, **root}
-    text_without_files = _json(ordered)
+    objects, total = _objects(recipe, resource_bytes)
+    description = inscription.description
+    without_files = _json(
+        {
+            "components": _components(description),
+            "objects": objects,
+            "bindings": {name: _binding(bound) for name, bound in description.bindings.items()},
+            "uses": _uses(description),
+            "metadata": inscription.metadata,
+            "provenance": inscription.provenance,
+        }
+    )
     length = _BLOCK - _HEADER
     while True:
         sizes = _slice_bytes(_HEADER + length, total, inscription.part_bytes)
         names = [None, *(f"{inscription.entry_name}.part-{number:04d}" for number in range(1, len(sizes)))]
         files = [{"path": name, "payload_bytes": size} for name, size in zip(names, sizes, strict=True)]
-        text = text_without_files[:-1] + b',"files":' + _json(files) + b"}"
+        text = without_files[:-1] + b',"files":' + _json(files) + b"}"
         if len(text) <= length:
             break
         length = -(-(_HEADER + len(text)) // _BLOCK) * _BLOCK - _HEADER
@@ -47,28 +52,26 @@ def expected_model_fronts(
     return entry, *continuations
 
 
-def _objects(recipe: ExpandedRecipe, resource_bytes: Mapping[str, int]) -> Iterator[dict[str, object]]:
+def _objects(recipe: ExpandedRecipe, resource_bytes: Mapping[str, int]) -> tuple[list[dict[str, object]], int]:
+    """The records of all objects, and where in the payload the last one ends."""
+    records: list[dict[str, object]] = []
     end = 0
     for resource in recipe.resources:
         size = resource_bytes[resource.name]
-        yield {"id": resource.name, "kind": "resource", "encoding": "raw_bytes_v1", "offset": end, "bytes": size}
+        what: dict[str, object] = {"id": resource.name, "kind": "resource", "encoding": "raw_bytes_v1"}
+        records.append({**what, "offset": end, "bytes": size})
         end += size
     for tensor in recipe.objects:
         offset = -(-end // ALIGNMENT[tensor.layout]) * ALIGNMENT[tensor.layout]
         size = payload(tensor.format, tensor.shape, where=f"object {tensor.name}").bytes
-        yield {
-            "id": tensor.name,
-            "kind": "tensor",
-            "shape": list(tensor.shape),
-            "format": FORMAT_SPELLINGS[tensor.format],
-            "layout": LAYOUT_SPELLINGS[tensor.layout],
-            "offset": offset,
-            "bytes": size,
-        }
+        format, layout = FORMAT_SPELLINGS[tensor.format], LAYOUT_SPELLINGS[tensor.layout]
+        what = {"id": tensor.name, "kind": "tensor", "shape": list(tensor.shape), "format": format, "layout": layout}
+        records.append({**what, "offset": offset, "bytes": size})
         end = offset + size
+    return records, end
 
 
-def _members(description: ModelDescription) -> dict[str, object]:
+def _components(description: ModelDescription) -> dict[str, dict[str, object]]:
     components: dict[str, dict[str, object]] = {}
     for name, component in description.components.items():
         components[name] = {"config": dict(component.config)}
@@ -79,6 +82,10 @@ def _members(description: ModelDescription) -> dict[str, object]:
         if component.proposal:
             rows = component.proposal.rows
             components[name]["proposal"] = {"domain": "full"} if rows is None else {"domain": "indexed", "rows": rows}
+    return components
+
+
+def _uses(description: ModelDescription) -> list[dict[str, object]]:
     uses: list[dict[str, object]] = []
     for use in description.uses:
         one: dict[str, object] = {"parameter": use.parameter, "input": use.input}
@@ -87,8 +94,7 @@ def _members(description: ModelDescription) -> dict[str, object]:
         if use.auxiliaries:
             one["auxiliaries"] = {role: _binding(bound) for role, bound in use.auxiliaries.items()}
         uses.append(one)
-    bindings = {name: _binding(bound) for name, bound in description.bindings.items()}
-    return {"components": components, "bindings": bindings, "uses": uses}
+    return uses
 
 
 def _binding(bound: Binding) -> dict[str, object]:
@@ -101,14 +107,13 @@ def _slice_bytes(start: int, total: int, limit: int) -> list[int]:
     """Payload bytes of each file."""
     if start + total <= limit:
         return [total]
-    sizes: list[int] = []
-    for number in count():
-        room = (limit - (start if number == 0 else _BLOCK)) // _BLOCK * _BLOCK
-        sizes.append(min(room, total))
-        total -= sizes[-1]
-        if not total:
-            return sizes
-    raise AssertionError("the count does not end")
+    sizes = [(limit - start) // _BLOCK * _BLOCK]
+    room = (limit - _BLOCK) // _BLOCK * _BLOCK
+    left = total - sizes[0]
+    while left:
+        sizes.append(min(room, left))
+        left -= sizes[-1]
+    return sizes
 
 
 def _json(value: object) -> bytes:
