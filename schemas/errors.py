@@ -7,6 +7,7 @@ NinforgeError
 ├── PlanError            recipe and sources do not fit together; carries all faults
 ├── WordError            a source word that the format cannot hold, with object, tensor and coordinate
 ├── ArchitectureError    configs or objects that are not a model of a registered architecture; carries all faults
+├── UpgradeError         a `.ninfer` file that is not one to upgrade; carries all faults
 ├── ArtifactError        a `.ninfer` file that breaks a rule of its container
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
 ├── SettingsError        environment variables that the service does not take; carries all faults
@@ -87,6 +88,11 @@ class WordError(NinforgeError):
 class ArchitectureError(FaultyDocumentError):
     slug = "architecture"
     title = "Not a model of the architecture"
+
+
+class UpgradeError(FaultyDocumentError):
+    slug = "upgrade"
+    title = "The file cannot be upgraded"
 
 
 class ArtifactError(NinforgeError):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from schemas.errors import OutputError
 from schemas.report import ConversionReport, VerificationRecord, VerifiedObject
 from workers.engine.artifact_identity import artifact_id
 from workers.engine.container.writer import artifact_paths
@@ -19,6 +16,7 @@ from workers.engine.publication import publish, refuse_taken
 from workers.engine.report import NOT_VERIFIED, conversion_report, source_digests
 from workers.engine.steps import Observer
 from workers.engine.verify import Coverage, verify_artifact
+from workers.engine.work_folder import work_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +45,8 @@ def convert(
     """
     targets = artifact_paths(out, plan.arrangement)
     refuse_taken(targets, overwrite=overwrite)
-    folder = out.with_name(f".{secrets.token_hex(8)}.ninfer.partial")
-    _make_folder(folder)
-    work = folder / out.name
-    try:
+    with work_folder(out) as folder:
+        work = folder / out.name
         create_work_files(plan, work)
         encoded = encode_objects(
             plan,
@@ -80,17 +76,7 @@ def convert(
             record = VerificationRecord(coverage=coverage, seed=verification.seed)
         report = conversion_report(plan, encoded, verified, sha256=digests, artifact_id=identity, verification=record)
         publish(artifact_paths(work, plan.arrangement), targets, overwrite=overwrite)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return report
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir()
-    except OSError as error:
-        expected = "a folder in which files can be made"
-        raise OutputError(str(folder.parent), expected=expected, found=str(error.strerror)) from None
 
 
 def _sha256_of(path: Path) -> str:

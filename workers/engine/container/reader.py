@@ -56,6 +56,10 @@ class ArtifactReader:
         names = [one.name for one in self.artifact.slices if one.name is not None]
         return (self.path, *(self.path.with_name(name) for name in names))
 
+    def fileno(self) -> int:
+        """The descriptor of the entry, for what the kernel does with whole files."""
+        return self._entry
+
     def stamps(self) -> tuple[FileStamp, ...]:
         """The stamp of each file as it is now."""
         found: list[FileStamp] = []

@@ -22,7 +22,7 @@ from workers.engine.architectures.value_checks import (
     ValueCheck,
 )
 from workers.engine.container.directory import TensorObject
-from workers.engine.container.model_description import ElementRange
+from workers.engine.container.model_description import ElementRange, ModelDescription
 from workers.engine.container.reader import ArtifactReader
 
 _WORD_BYTES = 4
@@ -30,14 +30,17 @@ _INFINITY = 0x7F800000
 
 
 def check_model(reader: ArtifactReader) -> None:
-    """Nothing in framings 1 and 2, which say nothing of a model.
+    """Nothing in framings 1 and 2, which say nothing of a model. Raises as `check_described` does."""
+    if reader.artifact.description is not None:
+        check_described(reader, reader.artifact.description)
+
+
+def check_described(reader: ArtifactReader, description: ModelDescription) -> None:
+    """Holds the objects of an artifact to a description, be it its own or one that is to be made of it.
 
     Raises ArchitectureError with every fault of the directory and the resources, VerificationError for an architecture
     that is not registered and for a stored word that an engine refuses.
     """
-    description = reader.artifact.description
-    if description is None:
-        return
     architecture = architecture_of(description)
     if architecture is None:
         found = repr(description.components["text"].config.get("architectures"))[:100]
