@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from schemas.errors import OutputError
+from workers.engine.container.writer import sync_folder
 
 _FREE_NAME = "a name that is not taken (or --force)"
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 
 
 def refuse_taken(targets: Sequence[Path], *, overwrite: bool) -> None:
@@ -33,23 +35,23 @@ def publish(finished: Sequence[Path], targets: Sequence[Path], *, overwrite: boo
     named: list[Path] = []
     try:
         for work, target in reversed(list(zip(finished, targets, strict=True))):
-            _publish(work, target, overwrite=overwrite)
+            _name(work, target, overwrite=overwrite)
             named.append(target)
-        _sync_folder(targets[0].parent)
+        sync_folder(targets[0].parent)
     except BaseException:
         for target in named:
             with suppress(OSError):
                 target.unlink()
         raise
+    for work in finished:
+        with suppress(OSError):
+            work.unlink()
 
 
-def _publish(work: Path, target: Path, *, overwrite: bool) -> None:
+def _name(work: Path, target: Path, *, overwrite: bool) -> None:
+    """Gives a file its name; it may keep the old one too."""
     try:
-        if not overwrite:
-            with _links_optional():
-                target.hardlink_to(work)
-                work.unlink()
-        if work.exists():
+        if overwrite or not _linked(work, target):
             refuse_taken([target], overwrite=overwrite)
             work.replace(target)
     except FileExistsError:
@@ -59,19 +61,13 @@ def _publish(work: Path, target: Path, *, overwrite: bool) -> None:
         raise OutputError(str(target), expected=expected, found=str(error)) from None
 
 
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _linked(work: Path, target: Path) -> bool:
+    """Whether the file got its name as a hard link. Where the file system has none, taking a name and refusing a taken
+    one are two steps."""
     try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-@contextmanager
-def _links_optional() -> Iterator[None]:
-    """Passes over file systems without hard links, where taking a name and refusing a taken one are two steps."""
-    try:
-        yield
+        target.hardlink_to(work)
     except OSError as error:
-        if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
+        if error.errno not in _NO_LINKS:
             raise
+        return False
+    return True

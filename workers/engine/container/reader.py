@@ -42,23 +42,16 @@ class ArtifactReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.paths: tuple[Path, ...] = (path,)
+        """Where the files of the artifact lie, the entry first."""
         self._entry = _open(path)
         self._checked: dict[int, FileStamp] = {}
         try:
             self.artifact = self._read_front()
+            self.paths = _paths(path, self.artifact)
         except BaseException:
             self.close()
             raise
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """Where the files of the artifact lie, the entry first."""
-        names = [one.name for one in self.artifact.slices if one.name is not None]
-        return (self.path, *(self.path.with_name(name) for name in names))
-
-    def fileno(self) -> int:
-        """The descriptor of the entry, for what the kernel does with whole files."""
-        return self._entry
 
     def stamps(self) -> tuple[FileStamp, ...]:
         """The stamp of each file as it is now."""
@@ -125,11 +118,7 @@ class ArtifactReader:
         prefix = read_prefix(bytes(header), file_bytes=file_bytes, where=where)
         directory = bytearray(prefix.json_bytes)
         self._read(self._entry, 0, prefix.bytes, memoryview(directory))
-        artifact = check_whole(read_directory(prefix, bytes(directory), where=where), file_bytes, where=where)
-        if self.path.name in [one.name for one in artifact.slices]:
-            expected = "an entry under another name than its continuations"
-            raise ArtifactError(where, expected=expected, found=f"{self.path.name!r} listed as one of them")
-        return artifact
+        return check_whole(read_directory(prefix, bytes(directory), where=where), file_bytes, where=where)
 
     @contextmanager
     def _opened(self, number: int) -> Iterator[int]:
@@ -149,10 +138,9 @@ class ArtifactReader:
         stamp = FileStamp.of(os.fstat(file))
         if self._checked.get(number) == stamp:
             return
-        path, size = self.paths[number], os.fstat(file).st_size
-        header = bytearray(min(CONTINUATION_HEADER_BYTES, size))
+        header = bytearray(min(CONTINUATION_HEADER_BYTES, stamp.bytes))
         self._read(file, number, 0, memoryview(header))
-        check_continuation(bytes(header), size, self.artifact, number, where=str(path))
+        check_continuation(bytes(header), stamp.bytes, self.artifact, number, where=str(self.paths[number]))
         self._checked[number] = stamp
 
     def _read(self, file: int, number: int, position: int, view: memoryview) -> None:
@@ -162,7 +150,7 @@ class ArtifactReader:
             except OSError as error:
                 raise self._unreadable(number, position, error) from error
             if count == 0:
-                where = f"{self._path(number)}, byte {position}"
+                where = f"{self.paths[number]}, byte {position}"
                 raise ArtifactError(where, expected=f"{view.nbytes} more bytes", found="the end of the file")
             view = view[count:]
             position += count
@@ -177,11 +165,8 @@ class ArtifactReader:
             return self.artifact.slices[number].file_bytes
 
     def _unreadable(self, number: int, position: int, error: OSError) -> ArtifactError:
-        where = f"{self._path(number)}, byte {position}"
+        where = f"{self.paths[number]}, byte {position}"
         return ArtifactError(where, expected="readable bytes", found=_reason(error))
-
-    def _path(self, number: int) -> Path:
-        return self.paths[number] if number else self.path
 
 
 def read_artifact(path: Path) -> Artifact:
@@ -191,6 +176,15 @@ def read_artifact(path: Path) -> Artifact:
     """
     with ArtifactReader(path) as reader:
         return reader.artifact
+
+
+def _paths(entry: Path, artifact: Artifact) -> tuple[Path, ...]:
+    """Where the files lie. Raises ArtifactError for an entry under the name of one of its continuations."""
+    names = [one.name for one in artifact.slices if one.name is not None]
+    if entry.name in names:
+        expected = "an entry under another name than its continuations"
+        raise ArtifactError(str(entry), expected=expected, found=f"{entry.name!r} listed as one of them")
+    return (entry, *(entry.with_name(name) for name in names))
 
 
 def _open(path: Path) -> int:

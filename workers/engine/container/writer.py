@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Self
 
 from schemas.errors import OutputError
 from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement
-from workers.engine.container.copied_range import copy_range
 from workers.engine.container.directory import Framing, StoredObject
 from workers.engine.container.slices import segments
 
@@ -57,7 +56,7 @@ class ArtifactFiles:
         try:
             for number in range(len(created.paths)):
                 created._create(number, made)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
             created._entry = created._open(0)
         except BaseException:
             created.close()
@@ -104,24 +103,17 @@ class ArtifactFiles:
                 self._write(file, segment.file, segment.position, view[: segment.bytes])
             view = view[segment.bytes :]
 
-    def copy_at(self, start: int, source: int, position: int, count: int) -> None:
-        """Copies `count` bytes of the open file `source`, from its byte `position` on, to byte `start` of the payload.
-
-        Raises OutputError for a failing or full disk, and for a source that ends before.
-        """
-        for segment in segments(self.arrangement.slices, start, start + count):
-            with self._opened(segment.file) as file:
-                try:
-                    copied = copy_range(source, position, file, segment.position, segment.bytes)
-                except OSError as error:
-                    raise self._refused(file, segment.file, segment.bytes, error) from error
-            if copied < segment.bytes:
-                expected = f"{segment.bytes} bytes to copy from byte {position} on"
-                raise OutputError(str(self.paths[segment.file]), expected=expected, found=f"{copied}")
-            position += segment.bytes
-
     def write_artifact_id(self, artifact_id: bytes) -> None:
-        """Writes the 16 bytes into the header of every file of an artifact of framing 3, durably."""
+        """Writes the id into the header of every file of an artifact of framing 3, durably.
+
+        Raises OutputError for another framing, an id that is not 16 bytes, and a failing disk.
+        """
+        if self.arrangement.framing is not Framing.THREE or len(artifact_id) != ARTIFACT_ID_BYTES:
+            raise OutputError(
+                f"{self.path}, artifact id",
+                expected=f"{ARTIFACT_ID_BYTES} bytes for files of framing 3",
+                found=f"{len(artifact_id)} for framing {self.arrangement.framing:d}",
+            )
         for number in range(len(self.paths)):
             with self._opened(number) as file:
                 self._write(file, number, _ID_START, memoryview(artifact_id))
@@ -129,12 +121,9 @@ class ArtifactFiles:
 
     def sync(self) -> None:
         """Returns when all that was written is durable. Raises OutputError where the disk fails."""
-        for number, path in enumerate(self.paths):
+        for number in range(len(self.paths)):
             with self._opened(number) as file:
-                try:
-                    os.fdatasync(file)
-                except OSError as error:
-                    raise OutputError(str(path), expected="durable bytes", found=_reason(error)) from error
+                self._sync(file, number)
 
     def close(self) -> None:
         """Closes the files; writes after it fail."""
@@ -181,9 +170,7 @@ class ArtifactFiles:
         try:
             self._preallocate(file, number)
             self._write(file, number, 0, memoryview(self.arrangement.front(number)))
-            os.fdatasync(file)
-        except OSError as error:
-            raise OutputError(str(path), expected="durable bytes", found=_reason(error)) from error
+            self._sync(file, number)
         finally:
             os.close(file)
 
@@ -218,6 +205,12 @@ class ArtifactFiles:
                 raise self._refused(file, number, view.nbytes, error) from error
             view = view[count:]
             position += count
+
+    def _sync(self, file: int, number: int) -> None:
+        try:
+            os.fdatasync(file)
+        except OSError as error:
+            raise OutputError(str(self.paths[number]), expected="durable bytes", found=_reason(error)) from error
 
     def _check_same(self, number: int) -> None:
         path, expected = self.paths[number], self.arrangement.slices[number].file_bytes
@@ -256,7 +249,8 @@ def _no_room(path: Path, size: int, free: int) -> OutputError:
     return OutputError(str(path), expected=f"room for {size} bytes", found=f"{free} bytes free")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Returns when the names in a folder are durable. Raises OutputError where the disk fails."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
