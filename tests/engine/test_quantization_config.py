@@ -140,16 +140,24 @@ def test_a_config_that_cannot_be_read_is_refused(found: object, message: str, tm
         planned(tmp_path, found)
 
 
-def test_a_regular_expression_that_does_not_end_is_refused(tmp_path: Path) -> None:
-    name = "a" * 60
+@pytest.mark.parametrize("count", [1, 400])
+def test_regular_expressions_that_take_too_long_together_are_refused(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that does not end, and many of which each ends soon."""
+    monkeypatch.setattr("workers.engine.quantization_config.MATCH_SECONDS", 0.2)
+    name = "a" * (60 if count == 1 else 12)
     place = write_checkpoint(tmp_path / "model.safetensors", {f"{name}.weight": ("BF16", (2, 2), bytes(8))})
-    found = config(a={"targets": [r"re:(?:a|a|aa)+\d"], "weights": FP8})
+    slow = [rf"re:(?:a|a|aa)+\d(?#{number})" for number in range(count)]
+    found = config(a={"targets": slow, "weights": FP8})
     (tmp_path / "config.json").write_text(json.dumps({"quantization_config": found}))
     made = recipe(
         [one_object("BF16", (2, 2), "preserve", {"tensor": f"{name}.weight"})],
         sources={"base": {"kind": "checkpoint", "quantization": "compressed-tensors"}},
     )
-    with pytest.raises(PlanError, match="expected regular expressions that end, found"):
+    with pytest.raises(
+        PlanError, match=r"expected regular expressions that take less than 0\.2 s for all linears, found 're:"
+    ):
         plan_conversion(made, {"base": place}, roots=ANYWHERE)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from schemas.errors import PlanError
 from tests.engine.conversions import one_object, recipe
-from tests.producers.library import config, scheme, write_quantized
+from tests.producers.library import config, read, scheme, write_quantized
 from workers.engine.plan import plan_conversion
 from workers.engine.sources.roots import ANYWHERE
 
@@ -145,3 +146,15 @@ def test_a_config_that_was_changed_shows_both_claims(change: Any, words: str, tm
     with pytest.raises(PlanError) as raised:
         planned(tmp_path, NVFP4)
     assert [fault.message for fault in raised.value.faults] == [f"x: its tensors say NVFP4, {SAYS} {words}"]
+
+
+def test_a_linear_that_is_stored_twice_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "NVFP4")
+    twice = {**read(tmp_path), "x.weight": torch.ones(128, 128).bfloat16()}
+    save_file(twice, tmp_path / "model.safetensors")
+    with pytest.raises(PlanError) as raised:
+        planned(tmp_path, NVFP4)
+    assert [fault.message for fault in raised.value.faults] == [
+        f"{NEITHER} (weight BF16 [128, 128], weight_packed U8 [128, 64], weight_scale F8_E4M3 [128, 8], "
+        f"weight_global_scale F32 [1]), {SAYS} 4-bit float, tensor_group of 16 (group_0)"
+    ]

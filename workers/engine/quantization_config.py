@@ -6,8 +6,9 @@ cannot be known here.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import regex
@@ -17,8 +18,8 @@ from schemas.recipe.expanded import ExpandedSource, Quantization
 from workers.engine.linear_storage import Claim, LinearStorage, is_embedding, stored_linear
 from workers.engine.sources.checkpoint import CONFIG_NAME, Checkpoint
 
-MATCH_SECONDS = 0.2
-"""A checkpoint's regular expressions are not ours: one may take for ever."""
+MATCH_SECONDS = 10.0
+"""For all matches of one config: a checkpoint's regular expressions are not ours, and may take for ever."""
 
 MODELOPT_NAME = "hf_quant_config.json"
 """Where ModelOpt says it in checkpoints whose config.json says nothing."""
@@ -111,15 +112,15 @@ def _compressed_tensors(found: Mapping[str, object], where: str) -> Quantization
         expected = "no transforms, since the words of turned weights do not say how to turn them back"
         raise SourceError(f"{where}, transform_config", expected=expected, found=_shown(transforms))
     groups = _object(found.get("config_groups"), f"{where}, config_groups")
-    claims: dict[str, Claim] = {}
+    targets, claims = _Targets(), dict[str, Claim]()
     for name, group in groups.items():
         at = f"{where}, config_groups, {name}"
         members = _object(group, at)
         claim = _scheme(members, name, at)
-        claims |= dict.fromkeys(_targets(members.get("targets"), f"{at}, targets"), claim)
-    ignore = _targets(found.get("ignore") or [], f"{where}, ignore")
+        claims |= dict.fromkeys(targets.read(members.get("targets"), f"{at}, targets"), claim)
+    ignore = targets.read(found.get("ignore") or [], f"{where}, ignore")
     ordered = sorted(claims.items(), key=lambda item: _specificity(item[0]))
-    return QuantizationConfig(CONFIG_NAME, ignore, tuple(ordered), _names_in_compressed_tensors)
+    return QuantizationConfig(CONFIG_NAME, ignore, tuple(ordered), targets.matches)
 
 
 def _specificity(target: str) -> tuple[bool, bool, str]:
@@ -183,27 +184,39 @@ def _shown(found: object) -> str:
     return "none" if found is None else repr(found)[:100]
 
 
-def _targets(found: object, where: str) -> tuple[str, ...]:
-    """A list of targets whose regular expressions can be read."""
-    texts = _texts(found, where)
-    for text in texts:
-        if text.startswith("re:"):
-            try:
-                regex.compile(text[3:])
-            except regex.error:
-                raise SourceError(where, expected="regular expressions", found=repr(text)) from None
-    return texts
+@dataclass(slots=True)
+class _Targets:
+    """How compressed-tensors reads targets: a regular expression after `re:`, matched from the start; the class of the
+    module; or its name."""
 
+    patterns: dict[str, regex.Pattern[str]] = field(default_factory=dict)
+    seconds_left: float = field(default_factory=lambda: MATCH_SECONDS)
 
-def _names_in_compressed_tensors(target: str, linear: str) -> bool:
-    """A regular expression after `re:`, matched from the start; the class of the module; or the name itself."""
-    if target.startswith("re:"):
+    def read(self, found: object, where: str) -> tuple[str, ...]:
+        """A list of targets. Raises SourceError for a regular expression that cannot be read."""
+        texts = _texts(found, where)
+        for text in texts:
+            if text.startswith("re:"):
+                try:
+                    self.patterns[text] = regex.compile(text[3:])
+                except regex.error:
+                    raise SourceError(where, expected="regular expressions", found=repr(text)) from None
+        return texts
+
+    def matches(self, target: str, linear: str) -> bool:
+        """Whether a target that was read names a linear. Raises SourceError when all matches take too long."""
+        if target not in self.patterns:
+            return target in ("Embedding" if is_embedding(linear) else "Linear", linear)
+        started = time.monotonic()
         try:
-            return regex.match(target[3:], linear, timeout=MATCH_SECONDS) is not None
+            found = self.patterns[target].match(linear, timeout=self.seconds_left)
+            self.seconds_left -= time.monotonic() - started
         except TimeoutError:
-            found = f"{target!r} on {linear!r}"
-            raise SourceError("quantization_config", expected="regular expressions that end", found=found) from None
-    return target in {"Embedding" if is_embedding(linear) else "Linear", linear}
+            found, self.seconds_left = None, 0.0
+        if self.seconds_left <= 0:
+            expected = f"regular expressions that take less than {MATCH_SECONDS:g} s for all linears"
+            raise SourceError("quantization_config", expected=expected, found=f"{target!r} on {linear!r}")
+        return found is not None
 
 
 def _names_in_modelopt(target: str, linear: str) -> bool:
