@@ -53,6 +53,10 @@ class ArtifactReader:
             self.close()
             raise
 
+    def fileno(self) -> int:
+        """The descriptor of the entry, for what the kernel does with whole files."""
+        return self._entry
+
     def stamps(self) -> tuple[FileStamp, ...]:
         """The stamp of each file as it is now."""
         found: list[FileStamp] = []

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from schemas.errors import OutputError
 from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement
+from workers.engine.container.copied_range import copy_range
 from workers.engine.container.directory import Framing, StoredObject
 from workers.engine.container.slices import segments
 
@@ -102,6 +103,22 @@ class ArtifactFiles:
             with self._opened(segment.file) as file:
                 self._write(file, segment.file, segment.position, view[: segment.bytes])
             view = view[segment.bytes :]
+
+    def copy_at(self, start: int, source: int, position: int, count: int) -> None:
+        """Copies `count` bytes of the open file `source`, from its byte `position` on, to byte `start` of the payload.
+
+        Raises OutputError for a failing or full disk, and for a source that ends before.
+        """
+        for segment in segments(self.arrangement.slices, start, start + count):
+            with self._opened(segment.file) as file:
+                try:
+                    copied = copy_range(source, position, file, segment.position, segment.bytes)
+                except OSError as error:
+                    raise self._refused(file, segment.file, segment.bytes, error) from error
+            if copied < segment.bytes:
+                expected = f"{segment.bytes} bytes to copy from byte {position} on"
+                raise OutputError(str(self.paths[segment.file]), expected=expected, found=f"{copied}")
+            position += segment.bytes
 
     def write_artifact_id(self, artifact_id: bytes) -> None:
         """Writes the id into the header of every file of an artifact of framing 3, durably.
