@@ -105,6 +105,25 @@ class Artifact(Answer):
     parts: tuple[ArtifactPart, ...]
 
 
+class ManifestPart(ArtifactPart):
+    """One file of a published artifact: `url` is where it is downloaded, a path on the same host. Only its own name
+    lets a reader find it beside the entry."""
+
+    index: int
+    url: str
+
+
+class ArtifactManifest(Answer):
+    """All files of a published artifact, the entry first. `artifact_id` stands in their headers, None in framings 1
+    and 2; `bytes` is of all files together."""
+
+    artifact_id: str | None
+    framing: int
+    minimum_reader: str
+    bytes: int
+    parts: tuple[ManifestPart, ...]
+
+
 class Job(Answer):
     """One conversion. `framing` is `auto` until planning has chosen one, and `execution` None until then: whether an
     engine runs the artifact."""
@@ -210,6 +229,7 @@ class RegistryDocument(Answer):
     layouts: tuple[LayoutEntry, ...]
     encodings: tuple[LayoutEntry, ...]
     encoder_profiles: tuple[str, ...]
+    architectures: tuple[str, ...]
 
 
 class Health(Answer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import FileResponse, Response
@@ -24,8 +25,18 @@ class _RangedFileResponse(FileResponse):
         await super().__call__({**scope, "headers": headers.raw}, receive, send)
 
 
+_OCTETS = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.OK: {"description": "The whole file; `Repr-Digest` and `ETag` have its SHA-256", "content": _OCTETS},
+    HTTPStatus.PARTIAL_CONTENT: {"description": "The range that was asked for", "content": _OCTETS},
+    HTTPStatus.NOT_MODIFIED: {"description": "The caller has the file already"},
+}
+"""What the interface's description says of routes that give a file."""
+
+
 def artifact_response(request: Request, file: Path, *, sha256: str, name: str) -> Response:
-    """The artifact under the download name `name`, or 304 where the caller has it already."""
+    """One file of an artifact under the download name `name`, or 304 where the caller has it already."""
     headers = {
         "ETag": f'"{sha256}"',
         "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(sha256)).decode()}:",

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session, selectinload
 
-from schemas.interface import Artifact, ArtifactPart, Job, JobReport, Page, Progress
+from schemas.interface import (
+    Artifact,
+    ArtifactManifest,
+    ArtifactPart,
+    Job,
+    JobReport,
+    ManifestPart,
+    Page,
+    Progress,
+)
 from schemas.minimum_reader import minimum_reader
 from schemas.problems import Problem
-from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, SourceTensorRecord
+from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, ReportHead, SourceTensorRecord
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from workers.database import database_time
@@ -75,6 +84,21 @@ def artifact_of(job: JobRow) -> Artifact:
         sha256=parts[0].sha256,
         minimum_reader=minimum_reader(job.framing),
         parts=parts,
+    )
+
+
+def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifest:
+    """All files of the artifact of a job that is ready; `url` says where the one of an index is downloaded."""
+    artifact = artifact_of(job)
+    head = ReportHead.model_validate(job.report_head)
+    return ArtifactManifest(
+        artifact_id=head.artifact.artifact_id,
+        framing=head.framing,
+        minimum_reader=artifact.minimum_reader,
+        bytes=artifact.bytes,
+        parts=tuple(
+            ManifestPart(**dict(part), index=index, url=url(index)) for index, part in enumerate(artifact.parts)
+        ),
     )
 
 

@@ -6,16 +6,16 @@ from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from schemas.interface import Job, JobReport, JobRequest, Page
+from schemas.interface import ArtifactManifest, Job, JobReport, JobRequest, Page
 from schemas.report import ObjectReport
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow
 from service import job_documents
-from service.artifact_response import artifact_response
-from service.dependencies import CurrentService, JobId, Limit, unknown_job
+from service.artifact_response import FILE_RESPONSES, artifact_response
+from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
 from service.submissions import submission_of
 from workers import job_records
@@ -77,16 +77,46 @@ def show_report(job_id: JobId, service: CurrentService) -> JobReport:
         return job_documents.job_report(session, _ready(session, job_id))
 
 
-@router.get("/{job_id}/artifact", response_class=Response)
-@router.head("/{job_id}/artifact", response_class=Response)
+@router.get("/{job_id}/artifact", response_class=Response, responses=FILE_RESPONSES)
+@router.head("/{job_id}/artifact", response_class=Response, responses=FILE_RESPONSES)
 def download_artifact(job_id: JobId, service: CurrentService, request: Request) -> Response:
-    """The verified file of a job that is ready, whole or in ranges."""
+    """The verified file of a job that is ready, whole or in ranges; of several files, the entry."""
+    return _file_response(job_id, "0", service, request)
+
+
+@router.get("/{job_id}/artifact/manifest")
+def show_manifest(job_id: JobId, service: CurrentService) -> ArtifactManifest:
+    """All files of the artifact of a job that is ready, with sizes, SHA-256 and where each is downloaded."""
+    with service.database.reading() as session:
+        return job_documents.artifact_manifest(
+            _ready(session, job_id),
+            lambda index: router.url_path_for("download_part", job_id=str(job_id), index=str(index)),
+        )
+
+
+@router.get("/{job_id}/artifact/parts/{index}", response_class=Response, responses=FILE_RESPONSES)
+@router.head("/{job_id}/artifact/parts/{index}", response_class=Response, responses=FILE_RESPONSES)
+def download_part(
+    job_id: JobId,
+    index: Annotated[str, Path(description="Which file, counted from 0, the entry.")],
+    service: CurrentService,
+    request: Request,
+) -> Response:
+    """One verified file of the artifact of a job that is ready, whole or in ranges."""
+    return _file_response(job_id, index, service, request)
+
+
+def _file_response(job_id: UUID, index: str, service: Service, request: Request) -> Response:
     with service.database.reading() as session:
         artifact = job_documents.artifact_of(_ready(session, job_id))
-    file = service.storage.artifact(artifact.sha256)
+    part = {str(number): part for number, part in enumerate(artifact.parts)}.get(index)
+    if part is None:
+        found = f"The artifact of job {job_id} has no part {index}, its last one is {len(artifact.parts) - 1}."
+        raise HTTPException(HTTPStatus.NOT_FOUND, found)
+    file = service.storage.artifact(part.sha256)
     if not file.is_file():
-        raise HTTPException(HTTPStatus.GONE, f"The artifact of job {job_id} has been removed from the store.")
-    return artifact_response(request, file, sha256=artifact.sha256, name=artifact.parts[0].name)
+        raise HTTPException(HTTPStatus.GONE, f"{part.name} of job {job_id} has been removed from the store.")
+    return artifact_response(request, file, sha256=part.sha256, name=part.name)
 
 
 def _existing(session: Session, job_id: UUID) -> JobRow:

@@ -1,4 +1,4 @@
-"""The closed registry: formats, layouts, encodings, encoder profiles."""
+"""The closed registry: formats, layouts, encodings, encoder profiles, architectures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from schemas.interface import FormatEntry, LayoutEntry, RegistryDocument
 from schemas.registry import FORMATS, EncoderProfile, Layout, ResourceEncoding
 from schemas.storage_layouts import ALIGNMENT
+from workers.engine.architectures.registered import ARCHITECTURES
 
 router = APIRouter(prefix="/v1/registry", tags=["registry"])
 
@@ -21,4 +22,5 @@ def show_registry() -> RegistryDocument:
         layouts=tuple(LayoutEntry(name=layout, alignment=ALIGNMENT[layout]) for layout in Layout),
         encodings=tuple(LayoutEntry(name=encoding, alignment=ALIGNMENT[encoding]) for encoding in ResourceEncoding),
         encoder_profiles=tuple(EncoderProfile),
+        architectures=tuple(ARCHITECTURES),
     )
