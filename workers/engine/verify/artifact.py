@@ -132,8 +132,11 @@ def verify_artifact(
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
         whole: list[WholeArtifact] = []
 
+        def going_on(index: int, _bytes: int) -> None:
+            observer.advanced(index, 0)  # verifies nothing yet, but may be told to stop
+
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_files(reader, scratch))
+            yield lambda scratch: whole.append(digest_files(reader, scratch, going_on))
             for found in findings:
                 checks = _ObjectChecks(found, reader, leaves, observer, block_bytes)
                 yield from checks.steps()
