@@ -22,6 +22,7 @@ from benchmarks.sparse_checkpoint import FullSize, write_full_size
 from schemas.recipe.expanded import ExpandedRecipe
 from service.cli.application import application
 from workers.engine.convert import Observers, convert
+from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.recipe.load import read_recipe
 from workers.engine.sources.aligned import aligned_bytes
@@ -32,6 +33,8 @@ from workers.engine.verify.legality import verify_words
 
 FILLED, HOLES = range(40, 44), range(44, 48)
 """Text layers of random words, and as many of the same kinds with holes."""
+FRAMING = 1
+"""That of the published file."""
 THREADS = 2
 RUNS = 3
 DIGESTED_BYTES = 256 << 20
@@ -72,7 +75,8 @@ class _Command:
 
 def _add_commands(table: Table, sparse: FullSize) -> None:
     out, report = sparse.recipe.with_name("out.ninfer"), sparse.recipe.with_name("report.json")
-    given = [str(sparse.recipe), *(f"--source={name}={place}" for name, place in sparse.places.items())]
+    places = (f"--source={name}={place}" for name, place in sparse.places.items())
+    given = [str(sparse.recipe), f"--framing={FRAMING}", *places]
     source_bytes = sum(shard.stat().st_size for shard in sparse.base.glob("*.safetensors"))
 
     def add(what: str, command: _Command) -> None:
@@ -83,8 +87,7 @@ def _add_commands(table: Table, sparse: FullSize) -> None:
         table.add_row(what, f"{ended - started:.1f}", "", f"{source_bytes / (ended - started) / 1e9:.2f}")
 
     add("plan", _run("plan", *given))
-    options = ("--framing=1", "--verify=full", f"--threads={THREADS}")
-    made = _run("convert", *given, *options, f"--out={out}", f"--report={report}")
+    made = _run("convert", *given, "--verify=full", f"--threads={THREADS}", f"--out={out}", f"--report={report}")
     encoded = max(at for at, line in made.lines if line.startswith("converting"))
     durable = min(at for at, line in made.lines if line.startswith("verifying"))
     add(f"convert to {out.stat().st_size} bytes", made)
@@ -121,7 +124,9 @@ def _add_layers(table: Table, sparse: FullSize) -> None:
     """Only some layers, words against holes: the best of some runs, each in turn."""
     recipe = read_recipe(sparse.recipe)
     plans = {
-        words: plan_conversion(_only(recipe, layers), {"base": sparse.base}, roots=ANYWHERE)
+        words: plan_conversion(
+            _only(recipe, layers), {"base": sparse.base}, packaging=Packaging(FRAMING), roots=ANYWHERE
+        )
         for words, layers in {"random words": FILLED, "holes": HOLES}.items()
     }
     runs = [{words: _convert(planned, sparse) for words, planned in plans.items()} for _ in range(RUNS)]
