@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,10 +10,9 @@ from typing import Annotated, Literal
 import typer
 from rich.filesize import decimal
 
-from schemas.errors import OutputError
 from schemas.minimum_reader import minimum_reader
 from schemas.report import ConversionReport
-from service.cli.consoles import counted, document, say, say_document, say_table, sized
+from service.cli.consoles import counted, say, say_document, say_table, sized
 from service.cli.options import (
     ArtifactIdOption,
     FramingOption,
@@ -31,7 +29,14 @@ from service.cli.options import (
     thread_count,
     usage_error,
 )
-from service.cli.output_places import check_output, parse_output, pending_file, refuse_inputs, same_place
+from service.cli.output_places import (
+    check_output,
+    parse_output,
+    pending_file,
+    publish_report,
+    refuse_inputs,
+    same_place,
+)
 from service.cli.progress import Phase, watched
 from service.cli.recipe_argument import given_recipe
 from workers.engine.container.writer import artifact_paths
@@ -125,7 +130,7 @@ def convert(
         if verify == "none":
             made = made.model_copy(update={"warnings": (*made.warnings, NOT_VERIFIED)})
         if publish is not None:
-            _write_report(made, publish, out)
+            publish_report(made, publish, out)
     if as_json:
         say_document(made.model_dump(mode="json"))
     else:
@@ -165,14 +170,6 @@ def _phases(planned: Plan, verify: Verify) -> list[Phase]:
     if verify != "none":
         phases.append(Phase("verifying", payload_bytes if verify == "full" else None))
     return phases
-
-
-def _write_report(made: ConversionReport, publish: Callable[[bytes], None], out: Path) -> None:
-    try:
-        publish(document(made.model_dump(mode="json")).encode())
-    except OutputError as error:
-        found = f"{error.found}; the artifact itself is complete, as {out}"
-        raise OutputError(error.where, expected=error.expected, found=found) from None
 
 
 def _show_plan(planned: Plan) -> None:

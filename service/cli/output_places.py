@@ -11,8 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
+from pydantic import BaseModel
 
 from schemas.errors import OutputError
+from service.cli.consoles import document
 from workers.engine.plan import Plan
 from workers.engine.sources.checkpoint import CONFIG_NAME
 from workers.engine.sources.checkpoint_index import INDEX_NAME
@@ -109,6 +111,15 @@ def pending_file(path: Path, *, force: bool) -> Iterator[Callable[[bytes], None]
     finally:
         with suppress(FileNotFoundError):
             work.unlink()
+
+
+def publish_report(report: BaseModel, publish: Callable[[bytes], None], out: Path) -> None:
+    """Writes a report with what `pending_file` gave, beside the finished artifact `out`. Raises OutputError."""
+    try:
+        publish(document(report.model_dump(mode="json")).encode())
+    except OutputError as error:
+        found = f"{error.found}; the artifact itself is complete, as {out}"
+        raise OutputError(error.where, expected=error.expected, found=found) from None
 
 
 @contextmanager
