@@ -115,7 +115,7 @@ def row_cases() -> list[Case]:
         )
     ]
     message = at(name, codes, "9, 3") + "expected only zero codes under a zero scale, found word 0x38"
-    zeros = {(codes, (9, column)): 0x80 * (column % 2) for column in range(192)}
+    zeros: dict[tuple[str, tuple[int, ...]], int] = {(codes, (9, k)): 0x80 * (k % 2) for k in range(192)}
     cases.append(
         Case("a code under a zero row scale", MIXED, {(scales, (9, 0)): 0, **zeros, (codes, (9, 3)): 0x38}, message)
     )
