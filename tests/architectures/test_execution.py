@@ -115,7 +115,16 @@ def test_a_rule_is_told_in_words_with_what_was_found() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "runs"),
-    [(Q4, Q5, True), (Q4, Q4, False), (Q5, Q5, False), (Q5, Q4, False), (NVFP4, NVFP4, False), (BF16, BF16, False)],
+    [
+        (Q4, Q5, True),
+        (Q4, Q6, False),
+        (Q8, Q5, False),
+        (Q4, Q4, False),
+        (Q5, Q5, False),
+        (Q5, Q4, False),
+        (NVFP4, NVFP4, False),
+        (BF16, BF16, False),
+    ],
 )
 def test_dense_attention_and_linear_attention_in_two_objects(first: Format, second: Format, runs: bool) -> None:
     found = in_formats(model(DENSE_27B), {f"{A}query_key": first, f"{A}gate_value": second})
@@ -344,8 +353,24 @@ def test_nvfp4_and_fp8_are_consumed_as_complete_objects_only(format: Format, run
 def test_row_split_objects_are_consumed_as_whole_rows() -> None:
     down = "text/layers/0/mlp/down"
     found = placed(model(DENSE_27B), {down: ("x", 17408 - 64)}, {"x": Q5})
-    assert found == ExecutionFault("x", f"{Q5} is consumed as whole rows of 17408; found {down!r} at [17344, 89146304)")
+    message = f"{Q5} is consumed as whole rows, here of 17408 elements; found {down!r} at [17344, 89146304)"
+    assert found == ExecutionFault("x", f"{message} where a row has 17408")
     assert placed(model(DENSE_27B), {down: ("x", 17408 - 64)}, {"x": BF16}) is None
+
+
+@pytest.mark.parametrize("format", [Q4, Q8, FP8, NVFP4, BF16])
+def test_a_quantized_matrix_is_not_reshaped(format: Format) -> None:
+    whole, down = model(DENSE_27B), "text/layers/0/mlp/down"
+    description, objects = whole.describe(), whole.objects()
+    elements = 5120 * 17408
+    objects["x"] = stored("x", (10240, 8704), format)
+    bindings = {**description.bindings, down: JoinedRanges((ElementRange("x", 0, elements),))}
+    reshaped = replace(description, bindings=bindings)
+    if format is BF16:
+        assert refused(reshaped, objects) == []
+    else:
+        message = f"{format} is consumed as whole rows, here of 17408 elements; found {down!r} at [0, {elements})"
+        assert rule(reshaped, objects) == ExecutionFault("x", f"{message} where a row has 8704")
 
 
 @pytest.mark.parametrize("format", [Q4, Q8, FP8, NVFP4])
@@ -360,6 +385,15 @@ def test_a_quantized_matrix_is_one_range_of_one_object(format: Format) -> None:
         down,
         f"must be one range of one object; found [0, {half}) of 'x' in {format}, [0, {half}) of 'y' in {format}",
     )
+
+
+def test_direct_and_quantized_pieces_make_no_matrix() -> None:
+    whole, down = model(DENSE_27B), "text/layers/0/mlp/down"
+    description, objects = whole.describe(), whole.objects()
+    objects |= {"x": stored("x", (2560, 17408), BF16), "y": stored("y", (2560, 17408), Q5)}
+    half = 2560 * 17408
+    pieces = JoinedRanges((ElementRange("x", 0, half), ElementRange("y", 0, half)))
+    assert refused(replace(description, bindings={**description.bindings, down: pieces}), objects) == [down]
 
 
 def test_ranges_that_go_on_in_the_same_object_are_one() -> None:

@@ -43,12 +43,9 @@ def test_a_miniature_is_a_model_without_faults(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", TARGET_IDS)
-def test_only_what_48_heads_allow_cannot_be_run(id: str) -> None:
-    """a and b apart, which the engine takes of that many value heads alone."""
+def test_a_miniature_can_be_run(id: str) -> None:
     model = miniature(id)
-    apart = [one.name for one in model.tensors if one.name.endswith("/gdn/a_projection")]
-    assert [one.subject for one in QWEN3_5.execution_faults(model.describe(), model.objects())] == apart
-    assert bool(apart) == (id not in {"qwen3.6-35b-a3b.groupwise-int", "qwen3.8-27b.nvfp4"})
+    assert QWEN3_5.execution_faults(model.describe(), model.objects()) == ()
 
 
 @pytest.mark.parametrize("id", TARGET_IDS)

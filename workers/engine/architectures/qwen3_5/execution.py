@@ -69,13 +69,14 @@ class _Execution:
             yield ExecutionFault(first.name, f"must be one range of one object; found {self._found(members)}")
             return
         (one,) = joined
-        shape = self._tensors[one.object].shape
+        shape, columns = self._tensors[one.object].shape, first.shape[-1]
+        found = f"found {first.name!r} at [{one.start}, {one.stop})"
         if layouts.intersection(_COMPLETE) and (one.start, one.stop) != (0, prod(shape)):
             message = f"{self._format(one)} is consumed only as a complete object, here of {prod(shape)} elements"
-            yield ExecutionFault(one.object, f"{message}; found {first.name!r} at [{one.start}, {one.stop})")
-        elif one.start % shape[-1] or one.stop % shape[-1]:
-            message = f"{self._format(one)} is consumed as whole rows of {shape[-1]}"
-            yield ExecutionFault(one.object, f"{message}; found {first.name!r} at [{one.start}, {one.stop})")
+            yield ExecutionFault(one.object, f"{message}; {found}")
+        elif shape[-1] != columns or one.start % columns:
+            message = f"{self._format(one)} is consumed as whole rows, here of {columns} elements"
+            yield ExecutionFault(one.object, f"{message}; {found} where a row has {shape[-1]}")
 
     def _divisors(self) -> Iterator[ExecutionFault]:
         for use in self._description.uses:
