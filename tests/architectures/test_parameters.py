@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from tests.architectures.models import QWEN3_5, few_layers
+from tests.architectures.section6 import DFLASH2
 from tests.architectures.section7 import OFFICIAL_27B, OFFICIAL_35B, Official, rows
 from workers.engine.container.model_description import Proposal
 
@@ -62,3 +64,13 @@ def test_heads_are_used_by_every_offered_backend_in_order() -> None:
     assert inputs["text/output_head"] == ("text/final_hidden", *heard)
     alone = {one.name: one.inputs for one in QWEN3_5.parameters({"text": configs["text"]}, INDEXED)}
     assert (alone["proposal/head"], alone["text/output_head"]) == ((), ("text/final_hidden",))
+
+
+def test_kernels_of_a_draft_have_a_row_for_each_side_tap_and_group() -> None:
+    configs = QWEN3_5.published_configs("qwen3.8-27b", ("text", "dflash2"))
+    own: Any = {**configs["dflash2"], "dflash_config": {**DFLASH2["dflash_config"], "conv_kernel_size": 3}}
+    own["dflash_config"] |= {"conv_group_size": 64, "selector_rank": 24}
+    shapes = {one.name: one.shape for one in QWEN3_5.parameters({**configs, "dflash2": own}, None)}
+    assert shapes["dflash2/layers/0/mlp_conv/kernel_projection"] == (2 * 3 * 80, 5120)
+    assert shapes["dflash2/layers/0/attention_conv/base_kernel"] == (2, 3, 5120)
+    assert shapes["dflash2/candidate_selector/successor_codebook"] == (248320, 24)
