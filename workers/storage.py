@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from schemas.errors import OutputError, VerificationError
+from workers.engine.container.writer import sync_folder
 from workers.engine.file_stamp import FileStamp
 
 _BLOCK = 512
@@ -89,11 +89,13 @@ class Storage:
         entry, *continuations = verified
         for file in continuations:
             self._link(file)
+        sync_folder(self._artifacts)
         entry.path.replace(self.artifact(entry.sha256))
-        _sync_folder(self._artifacts)
+        sync_folder(self._artifacts)
 
     def _link(self, file: VerifiedFile) -> None:
-        pending = self._artifacts / f".{secrets.token_hex(8)}.pending"
+        # Beside the work file, so that what a kill leaves goes with the work files.
+        pending = file.path.with_name(f".{secrets.token_hex(8)}.pending")
         try:
             pending.hardlink_to(file.path)
             pending.replace(self.artifact(file.sha256))
@@ -127,11 +129,3 @@ class Storage:
     @property
     def _artifacts(self) -> Path:
         return self.data / "artifacts"
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -43,7 +43,7 @@ def test_the_whole_file_comes_with_what_identifies_it(download: Download) -> Non
     scheme, _, encoded = answer.headers["repr-digest"].partition("=")
     assert scheme == "sha-256"
     assert b64decode(encoded.strip(":")) == sha256(answer.content).digest()
-    assert answer.headers["content-disposition"] == 'attachment; filename="small.mixed.ninfer"'
+    assert answer.headers["content-disposition"] == 'attachment; filename="small.mixed.v2.ninfer"'
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["accept-ranges"] == "bytes"
     assert int(answer.headers["content-length"]) == len(download.content) == download.job["artifact"]["bytes"]

@@ -13,9 +13,11 @@ from workers.engine.recipe.registered import registered_ids
 def test_a_plan_has_everything_that_is_known_before_a_weight_is_read(service: RunningService) -> None:
     plan = service.client.post("/v1/plans", json=job_body()).json()
     assert set(plan) == {
-        "objects", "file_bytes", "payload_offset", "directory_sha256", "bits_per_weight", "bytes_by_format", "unused",
-        "ignored", "warnings", "let_overridden",
+        "framing", "minimum_reader", "execution", "objects", "file_bytes", "parts", "payload_offset",
+        "directory_sha256", "bits_per_weight", "bytes_by_format", "unused", "ignored", "warnings", "let_overridden",
     }  # fmt: skip
+    assert plan["parts"] == [{"name": "small.mixed.v2.ninfer", "bytes": plan["file_bytes"]}]
+    assert (plan["framing"], plan["execution"]["verdict"]) == (2, "not known")
     assert set(plan["objects"][0]) == {"name", "kind", "shape", "format", "layout", "offset", "bytes"}
     job = service.work(service.submit())
     assert plan["file_bytes"] == job["artifact"]["bytes"]
@@ -67,6 +69,7 @@ def test_the_registry_is_shown_whole(service: RunningService) -> None:
     assert {entry["name"] for entry in registry["layouts"]} == set(Layout)
     assert {entry["name"] for entry in registry["encodings"]} == set(ResourceEncoding)
     assert set(registry["encoder_profiles"]) == set(EncoderProfile)
+    assert registry["architectures"] == ["qwen3_5"]
     nvfp4 = next(entry for entry in registry["formats"] if entry["name"] == "NVFP4")
     assert nvfp4 == {"name": "NVFP4", "layout": "blockscale-k16-m128x4-v1", "encodes": ["copy"]}
 
@@ -81,9 +84,29 @@ def test_the_interface_describes_itself(service: RunningService) -> None:
         "/v1/jobs/{job_id}/objects": {"get"},
         "/v1/jobs/{job_id}/report": {"get"},
         "/v1/jobs/{job_id}/artifact": {"get", "head"},
+        "/v1/jobs/{job_id}/artifact/manifest": {"get"},
+        "/v1/jobs/{job_id}/artifact/parts/{index}": {"get", "head"},
         "/v1/plans": {"post"},
         "/v1/recipes": {"get"},
         "/v1/recipes/{recipe_id}": {"get"},
         "/v1/registry": {"get"},
         "/healthz": {"get"},
     }
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/{job_id}/artifact", "/v1/jobs/{job_id}/artifact/parts/{index}"])
+def test_the_description_tells_of_files_as_bytes(service: RunningService, path: str) -> None:
+    described = service.client.get("/openapi.json").json()["paths"][path]
+    for method in ("get", "head"):
+        answers = described[method]["responses"]
+        assert set(answers) >= {"200", "206", "304", "default"}
+        for status in ("200", "206"):
+            assert list(answers[status]["content"]) == ["application/octet-stream"]
+
+
+def test_the_description_tells_of_the_manifest(service: RunningService) -> None:
+    description = service.client.get("/openapi.json").json()
+    answer = description["paths"]["/v1/jobs/{job_id}/artifact/manifest"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ArtifactManifest"}
+    members = description["components"]["schemas"]["ArtifactManifest"]["required"]
+    assert members == ["artifact_id", "framing", "minimum_reader", "bytes", "parts"]

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import update
 
+from schemas.minimum_reader import minimum_reader
 from schemas.report import ConversionReport
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow
@@ -17,8 +18,8 @@ from tests.small_job import job_body, recipe_document
 from workers.database import database_time
 
 JOB_MEMBERS = {
-    "id", "name", "state", "recipe", "framing", "verify", "device", "created_at", "started_at", "finished_at",
-    "progress", "error", "artifact",
+    "id", "name", "state", "recipe", "framing", "execution", "verify", "device", "created_at",
+    "started_at", "finished_at", "progress", "error", "artifact",
 }  # fmt: skip
 OBJECT_MEMBERS = {
     "index", "name", "kind", "shape", "format", "layout", "offset", "bytes", "state", "sources", "expression",
@@ -53,9 +54,10 @@ def test_a_finished_job_shows_its_artifact(service: RunningService) -> None:
     assert (job["state"], job["framing"], job["error"]) == ("ready", 2, None)
     artifact = job["artifact"]
     assert set(artifact) == {"bytes", "sha256", "minimum_reader", "parts"}
-    assert artifact["minimum_reader"] == 2
+    assert artifact["minimum_reader"] == minimum_reader(2)
+    assert job["execution"]["verdict"] == "not known"
     assert artifact["parts"] == [
-        {"name": "small.mixed.ninfer", "bytes": artifact["bytes"], "sha256": artifact["sha256"]}
+        {"name": "small.mixed.v2.ninfer", "bytes": artifact["bytes"], "sha256": artifact["sha256"]}
     ]
     progress = job["progress"]
     assert (progress["objects_done"], progress["objects_total"]) == (OBJECTS, OBJECTS)
@@ -196,7 +198,7 @@ def test_the_report_has_job_and_objects_in_one_document(service: RunningService)
     ConversionReport.model_validate({name: value for name, value in report.items() if name != "job"})
 
 
-@pytest.mark.parametrize("part", ["report", "artifact"])
+@pytest.mark.parametrize("part", ["report", "artifact", "artifact/manifest", "artifact/parts/0"])
 def test_a_job_that_is_not_ready_has_neither_report_nor_artifact(service: RunningService, part: str) -> None:
     waiting = service.submit()
     problem = assert_problem(service.client.get(f"/v1/jobs/{waiting}/{part}"), 409, "wrong-state")
@@ -205,7 +207,7 @@ def test_a_job_that_is_not_ready_has_neither_report_nor_artifact(service: Runnin
     assert_problem(service.client.get(f"/v1/jobs/{failed['id']}/{part}"), 409, "wrong-state")
 
 
-@pytest.mark.parametrize("path", ["", "/objects", "/report", "/artifact"])
+@pytest.mark.parametrize("path", ["", "/objects", "/report", "/artifact", "/artifact/manifest", "/artifact/parts/0"])
 @pytest.mark.parametrize("job_id", ["01890a5d-ac96-774b-bcce-b302099a8057", "17", "..", "x%00y"])
 def test_an_unknown_job_is_not_found(service: RunningService, job_id: str, path: str) -> None:
     assert_problem(service.client.get(f"/v1/jobs/{job_id}{path}"), 404, "not-found")

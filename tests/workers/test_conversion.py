@@ -5,100 +5,37 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import URL, select, update
-from sqlalchemy.orm import selectinload
+from sqlalchemy import URL, select
 
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
 from schemas.states import JobState, ObjectState
-from schemas.tables import ClaimRow, JobRow, ObjectRow, SourceTensorRow
+from schemas.tables import ClaimRow, ObjectRow, SourceTensorRow
 from tests.job_rows import object_states
-from tests.small_job import recipe_document, write_checkpoint
+from tests.small_job import write_checkpoint
+from tests.workers.site import LAYERS, Killed, Site, make_site
 from workers import conversion, job_records
-from workers.conversion import Conversion, WorkerContext
-from workers.database import Database, database_time
+from workers.conversion import Conversion
+from workers.database import Database
 from workers.engine.encode import create_work_files, encode_objects
-from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan
 from workers.engine.verify import Verification, verify_artifact
-from workers.settings import Settings
 from workers.storage import Storage
-from workers.submission import Submission
 from workers.sweeper import MAX_LOST_CLAIMS, sweep
 
-LAYERS = 8
 OBJECTS = LAYERS + 1
-LONG_AGO = timedelta(seconds=-1)
-
-
-class Killed(BaseException):
-    """What a test raises where a worker is to end there and then: no handler of the program catches it."""
-
-
-@dataclass(frozen=True)
-class Site:
-    """A data folder with a checkpoint in its sources, and the database beside it."""
-
-    settings: Settings
-    database: Database
-    storage: Storage
-
-    def worker(self, name: str = "a") -> WorkerContext:
-        return WorkerContext(name, self.settings, self.database, self.storage, threading.Event())
-
-    def submit(self, **members: Any) -> UUID:
-        document = recipe_document()
-        plain = Submission(document, {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
-        submission = replace(plain, **members)
-        with self.database.writing() as session:
-            return job_records.submit(session, submission, submission.expand(), name="test").id
-
-    def job(self, job_id: UUID) -> JobRow:
-        with self.database.reading() as session:
-            return session.get_one(JobRow, job_id, options=[selectinload(JobRow.parts)])
-
-    def advance(self, job_id: UUID, worker: WorkerContext | None = None) -> JobRow:
-        Conversion(worker or self.worker(), job_id).advance()
-        return self.job(job_id)
-
-    def die(self, job_id: UUID) -> None:
-        """A worker that is killed where a test raises Killed, and the time until its claims expire."""
-        with pytest.raises(Killed):
-            self.advance(job_id)
-        self.expire_claims()
-
-    def expire_claims(self) -> None:
-        with self.database.writing() as session:
-            moment = database_time(session) + LONG_AGO
-            session.execute(update(ClaimRow).values(expires_at=moment))
-        sweep(self.database, self.storage)
-
-    def work_files(self) -> list[str]:
-        return sorted(path.name for path in (self.settings.data / "work").rglob("*.ninfer"))
-
-    def artifacts(self) -> dict[str, bytes]:
-        return {path.stem: path.read_bytes() for path in (self.settings.data / "artifacts").iterdir()}
-
-
-def _site(data: Path, database: Database) -> Site:
-    settings = Settings(data=data, threads=2, batch_bytes=60_000)
-    storage = Storage(settings.data)
-    storage.prepare()
-    write_checkpoint(settings.data / "sources" / "small", layers=LAYERS)
-    return Site(settings, database, storage)
 
 
 @pytest.fixture
 def site(tmp_path: Path, database: Database) -> Site:
-    return _site(tmp_path / "data", database)
+    return make_site(tmp_path / "data", database)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +44,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("undisturbed")
     database = Database(URL.create("sqlite", database=str(folder / "ninforge.sqlite3")))
     database.upgrade()
-    site = _site(folder / "data", database)
+    site = make_site(folder / "data", database)
     job = site.advance(site.submit())
     database.close()
     return job.parts[0].sha256

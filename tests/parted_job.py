@@ -1,0 +1,51 @@
+"""A small model of a registered architecture, whose conversion in framing 3 gives an artifact of several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workers.engine.miniature import write_miniature
+from workers.engine.recipe.document_text import read_text_document
+
+TARGET = "qwen3.8-27b.groupwise-int"
+RECIPE_ID = f"{TARGET}.miniature"
+PART_BYTES = 300_000
+PARTS = 3
+"""Files that the artifact has where none is larger."""
+
+
+def write_parted_model(folder: Path) -> None:
+    """Writes the checkpoint, the ranking and the recipe into a folder that is not there or empty."""
+    write_miniature(TARGET, folder)
+
+
+def parted_recipe(folder: Path) -> dict[str, Any]:
+    """The recipe of a model that was written into a folder."""
+    document: dict[str, Any] = read_text_document((folder / "recipe.yaml").read_text(), where="recipe.yaml").data
+    return document
+
+
+def unexecutable_recipe(folder: Path) -> dict[str, Any]:
+    """That recipe with one matrix in a format in which no engine takes it."""
+    text = (folder / "recipe.yaml").read_text()
+    before = '{ name: "{o}query_key", shape: ["=2*gK", "=H"], format: Q4G64_F16S'
+    assert before in text
+    changed = text.replace(before, before.replace("Q4G64", "Q6G64"))
+    document: dict[str, Any] = read_text_document(changed, where="recipe.yaml").data
+    return document
+
+
+def parted_sources(where: str) -> dict[str, str]:
+    """The sources of a model that was written into a folder, which may be named below a source root."""
+    return {"base": f"{where}/base", "ranking": f"{where}/ranking.i64"}
+
+
+def parted_body(folder: Path, where: str, **members: Any) -> dict[str, Any]:
+    """The body of a job of a model in `folder`, which a service finds at `where`."""
+    return {
+        "recipe": parted_recipe(folder),
+        "sources": parted_sources(where),
+        "part_bytes": PART_BYTES,
+        **members,
+    }
