@@ -284,7 +284,10 @@ REFUSED: list[tuple[str, Inscription, list[UnplacedObject], str]] = [
 @pytest.mark.parametrize(
     ("said", "objects", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_what_no_directory_may_say_is_refused(said: Inscription, objects: list[UnplacedObject], message: str) -> None:
+def test_what_no_directory_may_say_is_refused(
+    said: Inscription, objects: list[UnplacedObject], message: str, tmp_path: Path
+) -> None:
     with pytest.raises(ArtifactError) as caught:
-        arrange_model(said, objects)
+        ArtifactFiles.create(tmp_path / "a.ninfer", arrange_model(said, objects))
     assert str(caught.value) == message
+    assert list(tmp_path.iterdir()) == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.errors import Fault, PlanError
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.report import Verdict
+from workers.engine.architectures.architecture import Architecture
 from workers.engine.architectures.registered import architecture_of
 from workers.engine.container.arrangement import Arrangement
 from workers.engine.container.directory import StoredObject, TensorObject
@@ -28,9 +29,10 @@ class Execution:
 
 
 def judge_execution(recipe: ExpandedRecipe, arrangement: Arrangement) -> Execution:
-    """The verdict on what a recipe makes."""
-    if arrangement.description is not None:
-        return judge_description(arrangement.description, arrangement.objects)
+    """The verdict on what a recipe makes, whose description its architecture made."""
+    architecture = None if arrangement.description is None else architecture_of(arrangement.description)
+    if arrangement.description is not None and architecture is not None:
+        return _judged(architecture, arrangement.description, _tensors(arrangement.objects))
     if recipe.target is not None and not recipe.let_overridden:
         return Execution(RUNS, (f"its objects are those of {recipe.target}",))
     reason = f"framing {arrangement.framing:d} does not say what its objects are, and the recipe claims no target"
@@ -42,12 +44,22 @@ def judge_description(description: ModelDescription, objects: Sequence[StoredObj
     architecture = architecture_of(description)
     if architecture is None:
         return Execution(UNKNOWN, ("its architecture is not a registered one",))
-    tensors = {one.name: one for one in objects if isinstance(one, TensorObject)}
+    tensors = _tensors(objects)
     refused = tuple(str(fault) for fault in architecture.architecture_faults(description, tensors))
     if refused:
         return Execution(REFUSED, refused)
+    return _judged(architecture, description, tensors)
+
+
+def _judged(
+    architecture: Architecture, description: ModelDescription, tensors: Mapping[str, TensorObject]
+) -> Execution:
     faults = architecture.execution_faults(description, tensors)
     return Execution(FAILS if faults else RUNS, tuple(f"{one.subject}: {one.message}" for one in faults))
+
+
+def _tensors(objects: Sequence[StoredObject]) -> dict[str, TensorObject]:
+    return {one.name: one for one in objects if isinstance(one, TensorObject)}
 
 
 def require_executable(recipe: ExpandedRecipe, execution: Execution) -> None:

@@ -295,9 +295,7 @@ def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, Tenso
 
 def _check_draft_head(recipe: ExpandedRecipe, bound: BoundSources, typed: Sequence[TypedObject]) -> None:
     """Raises PlanError for a ranking or special tokens that give no ids for the draft head."""
-    selections = [
-        (one.spec.at, v.op) for one in typed for v in (one.value, *one.equals) if isinstance(v.op, DraftIds)
-    ]
+    selections = [(one.spec.at, v.op) for one in typed for v in (one.value, *one.equals) if isinstance(v.op, DraftIds)]
     faults = [fault for at, op in selections for fault in draft_faults(at, op, bound)]
     if faults:
         raise PlanError(f"recipe {recipe.id}", faults, expected="files that a draft head's ids follow from")

@@ -68,6 +68,7 @@ class Architecture:
         an engine never asks for; they are no faults.
     resource_faults(description, read): each fault of what the resources hold, a JSON pointer into the directory; `read`
         gives the content of a resource object by its id.
+    token_count(description, read): how many tokens there are, by resources without faults; None where that is not told.
     value_checks, execution_faults: for a description that has no architecture faults.
     """
 
@@ -81,5 +82,6 @@ class Architecture:
     architecture_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[Fault]]
     passed_over: Callable[[ModelDescription], Iterator[str]]
     resource_faults: Callable[[ModelDescription, Callable[[str], bytes]], Iterator[Fault]]
+    token_count: Callable[[ModelDescription, Callable[[str], bytes]], int | None]
     value_checks: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[ValueCheck]]
     execution_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], tuple[ExecutionFault, ...]]

@@ -11,7 +11,6 @@ from schemas.errors import ArtifactError
 from schemas.storage_layouts import U64_MAX, up
 from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement, compact_json
 from workers.engine.container.directory import Framing, TensorObject
-from workers.engine.container.front import Prefix, read_directory
 from workers.engine.container.model_description import (
     Binding,
     Component,
@@ -47,8 +46,8 @@ class Inscription:
 def arrange_model(inscription: Inscription, objects: Sequence[UnplacedObject]) -> Arrangement:
     """The arrangement of an artifact in framing 3, its objects one after the other.
 
-    Raises ArtifactError and RegistryError as `place` does, and ArtifactError for parts that could hold nothing, an id
-    of another length, and whatever a reader would refuse in the directory.
+    Raises ArtifactError and RegistryError as `place` does, and ArtifactError for parts that could hold nothing and an
+    id of another length. What else a reader would refuse is found when the files are created.
     """
     placed = place(objects)
     return arrange_placed(inscription, placed, placed[-1].end)
@@ -57,7 +56,7 @@ def arrange_model(inscription: Inscription, objects: Sequence[UnplacedObject]) -
 def arrange_placed(inscription: Inscription, placed: Sequence[PlacedObject], payload_bytes: int) -> Arrangement:
     """The arrangement in framing 3 of objects that have their places in a payload of that many bytes.
 
-    Raises ArtifactError as `arrange_model` does, and for whatever a reader would refuse in the directory.
+    Raises ArtifactError as `arrange_model` does.
     """
     _check(inscription)
     members = {
@@ -71,7 +70,6 @@ def arrange_placed(inscription: Inscription, placed: Sequence[PlacedObject], pay
     # Only `files` depends on where the payload begins, so the rest is written once.
     before = compact_json(members)[:-1] + b',"files":'
     directory, slices = _fitted(before, inscription, payload_bytes)
-    read_directory(Prefix(Framing.THREE, len(directory)), directory, where="arrangement")
     total = sum(one.file_bytes for one in slices)
     if total > U64_MAX:
         raise ArtifactError("arrangement", expected=f"files of at most {U64_MAX} bytes", found=f"{total}")

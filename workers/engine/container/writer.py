@@ -20,6 +20,7 @@ from schemas.errors import OutputError
 from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement
 from workers.engine.container.copied_range import copy_range
 from workers.engine.container.directory import Framing, StoredObject
+from workers.engine.container.front import Prefix, read_directory
 from workers.engine.container.slices import segments
 
 if TYPE_CHECKING:
@@ -49,8 +50,13 @@ class ArtifactFiles:
         """Creates the files at their final sizes, zero but for headers and directory, and makes them and their names
         durable.
 
-        Raises OutputError where a path is taken or cannot be written or the files have no room; nothing is left behind.
+        Raises ArtifactError for a directory that a reader would refuse, OutputError where a path is taken or cannot be
+        written or the files have no room; nothing is left behind.
         """
+        if arrangement.framing is Framing.THREE:
+            # Planning writes its directory from what planning knows to be right; this is the last look at it.
+            prefix = Prefix(arrangement.framing, len(arrangement.directory))
+            read_directory(prefix, arrangement.directory, where="arrangement")
         created = cls(path, arrangement)
         created._check_room()
         made: list[Path] = []

@@ -52,11 +52,12 @@ def check_described(reader: ArtifactReader, description: ModelDescription) -> No
         faults = list(architecture.resource_faults(description, lambda name: _whole(reader, name)))
     if faults:
         raise ArchitectureError(str(reader.path), faults, expected=f"a file of the architecture {architecture.name}")
+    tokens = architecture.token_count(description, lambda name: _whole(reader, name))
     for check in architecture.value_checks(description, tensors):
-        _check(check, reader, tensors)
+        _check(check, reader, tensors, tokens)
 
 
-def _check(check: ValueCheck, reader: ArtifactReader, tensors: dict[str, TensorObject]) -> None:
+def _check(check: ValueCheck, reader: ArtifactReader, tensors: dict[str, TensorObject], tokens: int | None) -> None:
     match check:
         case PositiveElement(element):
             _require_positive(_element(reader, element), f"object {element.object}, element {element.index}")
@@ -71,7 +72,7 @@ def _check(check: ValueCheck, reader: ArtifactReader, tensors: dict[str, TensorO
                 where = f"divisors of the inputs of object {name}"
                 raise VerificationError(where, expected="the same word in all", found=found)
         case DistinctTokens(ranges, limit):
-            _check_tokens(reader, ranges, limit)
+            _check_tokens(reader, ranges, limit if tokens is None else min(limit, tokens))
         case _:
             assert_never(check)
 

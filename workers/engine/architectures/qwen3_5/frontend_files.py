@@ -37,6 +37,15 @@ def frontend_faults(description: ModelDescription, read: ReadResource) -> Iterat
     yield from faults
 
 
+def token_count(description: ModelDescription, read: ReadResource) -> int | None:
+    """How many tokens the tokenizer of a description without resource faults has; None where there is no tokenizer."""
+    text = _documents(description, TARGET, _TEXT_FILES[:2], read, [])
+    if len(text) < 2:
+        return None
+    ids = _token_ids(text["tokenizer.json"], text["tokenizer_config.json"])
+    return None if isinstance(ids, str) else len(ids)
+
+
 def _documents(
     description: ModelDescription, component: str, roles: tuple[str, ...], read: ReadResource, faults: list[Fault]
 ) -> dict[str, Document]:
@@ -83,6 +92,9 @@ def _token_faults(description: ModelDescription, text: Mapping[str, Document]) -
         return
     if isinstance(rows, int) and count > rows:
         yield Fault(at, f"expected at most {rows} tokens, the rows of the vocabulary, found {count}")
+    proposal = description.components[TARGET].proposal
+    if proposal is not None and proposal.rows is not None and proposal.rows > count:
+        yield Fault(at, f"expected at least {proposal.rows} tokens, as many as are proposed, found {count}")
     stops = generation.get("eos_token_id", [])
     for stop in stops if isinstance(stops, list) else [stops]:
         if type(stop) is not int or not 0 <= stop < count:
