@@ -67,7 +67,7 @@ TEXT = (
 PAYLOADS: dict[str, bytes] = {
     "frontend/é.json": b"{ } \n",
     "matrix": bytes(range(1, 13)),
-    "weight": bytes(i % 255 + 1 for i in range(528)),
+    "weight": bytes(i % 255 + 1 for i in range(320)) + bytes(192) + bytes(range(1, 17)),
     "scalar": b"\x00\x00\x80\x3f",
 }
 
