@@ -27,8 +27,8 @@ _LAYER: tuple[tuple[str, tuple[int, ...], Format], ...] = (
     ("mlp/down", (_H, 17_408), _Q8),
     ("attention_conv/base_kernel", (2, 2, _H), _BF16),
     ("mlp_conv/base_kernel", (2, 2, _H), _BF16),
-    ("attention_conv/kernel_projection", (1280, _H), _Q8),
-    ("mlp_conv/kernel_projection", (1280, _H), _Q8),
+    ("attention_conv/kernel_projection", (1280, _H), _BF16),
+    ("mlp_conv/kernel_projection", (1280, _H), _BF16),
 )
 _ALONE: tuple[tuple[str, tuple[int, ...], Format], ...] = (
     ("feature_projection", (_H, 25_600), _Q8),
