@@ -24,6 +24,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.targets.values import Words
 
+torch.set_num_threads(1)  # thousands of small operations: threads that wait for each other cost most of the time
+
 Tensors = Mapping[str, torch.Tensor]
 Site = Callable[[str], str]
 """Names what a linear shares its global scales with."""
