@@ -18,13 +18,10 @@ def open_record(value: object, *, where: str) -> dict[str, ConfigValue]:
 
     Raises ArtifactError for a number that binary64 cannot hold, a lone surrogate in a string, and more than MAX_LEVELS.
     """
-    return _members(as_record(value, where=where), where, MAX_LEVELS)
-
-
-def _members(record: dict[str, object], where: str, levels: int) -> dict[str, ConfigValue]:
+    record = as_record(value, where=where)
     for name in record:
         check_utf8(name, where)
-    return {name: _value(one, f"{where}, {describe(name)}", levels - 1) for name, one in record.items()}
+    return {name: _value(one, f"{where}, {describe(name)}", MAX_LEVELS - 1) for name, one in record.items()}
 
 
 def _value(value: object, place: str, levels: int) -> ConfigValue:
@@ -42,7 +39,9 @@ def _value(value: object, place: str, levels: int) -> ConfigValue:
         case list():
             return [_value(one, place, levels - 1) for one in value]
         case dict():
-            return _members(value, place, levels)
+            for name in value:
+                check_utf8(name, place)
+            return {name: _value(one, place, levels - 1) for name, one in value.items()}
         case int() | None:
             return value
         case _:
