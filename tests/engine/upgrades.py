@@ -16,7 +16,7 @@ from workers.engine.architectures.architecture import Configs
 from workers.engine.architectures.registered import ARCHITECTURES
 from workers.engine.container.arrangement import Arrangement, arrange
 from workers.engine.container.directory import Identity, SingleFileFraming, TensorObject
-from workers.engine.container.placement import UnplacedResource, UnplacedTensor
+from workers.engine.container.placement import UnplacedObject, UnplacedResource, UnplacedTensor
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.miniature import Miniature
 from workers.engine.recipe.inventory import Inventory, InventoryTensor
@@ -44,7 +44,7 @@ def write_old(
     path: Path, framing: SingleFileFraming, identity: Identity, tensors: Sequence[InventoryTensor]
 ) -> Arrangement:
     """Writes a file of holes, but for the words that an upgrade looks at: resources, divisors and token ids."""
-    objects = [
+    objects: list[UnplacedObject] = [
         *(UnplacedResource(name, len(content)) for name, content in RESOURCES.items()),
         *(UnplacedTensor(one.name, one.shape, one.format) for one in tensors),
     ]

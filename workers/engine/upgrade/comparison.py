@@ -33,7 +33,6 @@ def verify_upgraded(
     with ArtifactReader(path) as new:
         stamps = new.stamps()
         _check_fronts(plan, new, artifact_id)
-        check_model(new)
 
         def steps() -> Iterator[Step[None]]:
             yield lambda scratch: whole.append(digest_files(new, scratch, observer.advanced))
@@ -43,6 +42,7 @@ def verify_upgraded(
                 yield lambda _scratch: _check_template(plan, new)
 
         run_steps(steps(), threads)
+        check_model(new)
         if new.stamps() != stamps:
             expected = "files that stay as they are while they are verified"
             raise VerificationError("artifact", expected=expected, found="a change")
