@@ -30,7 +30,8 @@ from workers.engine.artifact_identity import artifact_id
 from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import create_work_files, encode_objects, inscribe_artifact_id
 from workers.engine.execution import require_executable
-from workers.engine.plan import Plan, SourceTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import SourceTensor
 from workers.engine.report import report_head
 from workers.engine.verify import Coverage, verify_artifact
 from workers.heartbeat import Heartbeat

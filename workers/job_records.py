@@ -18,7 +18,8 @@ from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, 
 from workers import claims
 from workers.claims import Claim
 from workers.database import database_time
-from workers.engine.plan import Plan, PlannedObject
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedObject
 from workers.identifiers import time_ordered_id
 from workers.storage import Storage
 from workers.submission import Submission

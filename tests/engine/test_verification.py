@@ -12,7 +12,7 @@ import pytest
 from schemas.errors import ArtifactError, VerificationError
 from schemas.storage_layouts import payload
 from tests.engine.conversions import Converted, Tensors, converted, one_object
-from workers.engine.plan import PlannedTensor
+from workers.engine.planned_objects import PlannedTensor
 from workers.engine.steps import SilentObserver
 from workers.engine.verify import Coverage, verify_artifact
 from workers.engine.verify.legality import verify_words

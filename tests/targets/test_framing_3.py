@@ -77,7 +77,7 @@ def test_planning_35b_in_framing_3_takes_less_than_two_seconds(
 
     text = _pinned(experts["base"])
     seconds = []
-    for _ in range(3):
+    for _ in range(5):
         started = time.perf_counter()
         plan = planned()
         seconds.append(time.perf_counter() - started)

@@ -7,7 +7,8 @@ from hashlib import sha256
 
 from workers.engine.container.arrangement import ARTIFACT_ID_BYTES
 from workers.engine.container.directory import Framing
-from workers.engine.plan import Plan, PlannedResource, SourceTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedResource, SourceTensor
 
 
 def artifact_id(plan: Plan, source_blake3: Mapping[SourceTensor, str]) -> bytes | None:

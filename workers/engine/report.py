@@ -22,7 +22,8 @@ from schemas.report import (
     VerificationRecord,
     VerifiedObject,
 )
-from workers.engine.plan import Plan, PlannedObject, PlannedResource, SourceTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedObject, PlannedResource, SourceTensor
 
 NOT_VERIFIED = VerificationRecord(coverage="none", seed=None)
 

@@ -14,7 +14,8 @@ from schemas.recipe.expanded import DraftIds
 from workers.engine.draft_inputs import selected_ids
 from workers.engine.encode.evaluation import Evaluation, Positions
 from workers.engine.encode.lifting import lifted
-from workers.engine.plan import Plan, PlannedTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedTensor
 from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.sources.reading import OpenFiles

@@ -24,7 +24,8 @@ from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blo
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.inputs import PlannedInputs
 from workers.engine.encode.lifting import lifted
-from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor, walk
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedObject, PlannedResource, PlannedTensor, walk
 from workers.engine.recipe.inference import Typed
 from workers.engine.reciprocal import ReciprocalWord
 from workers.engine.scratch import Bytes, Scratch

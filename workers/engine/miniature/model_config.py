@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workers.engine.miniature.headers import is_full
-from workers.engine.miniature.sizes import Sizes
+from workers.engine.miniature.sizes import VISION_HEADS, Sizes
 
 POSITIONS = 4096
 ROTARY = 0.5
@@ -122,7 +122,7 @@ def _vision_config(model_type: str, s: Sizes) -> Config:
         "depth": s["v_layers"],
         "hidden_size": s["vH"],
         "intermediate_size": s["vI"],
-        "num_heads": s["vN"],
+        "num_heads": s.get("vN", VISION_HEADS),
         "patch_size": s["patch"],
         "temporal_patch_size": s["frames"],
         "spatial_merge_size": s["merge"],

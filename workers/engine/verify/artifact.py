@@ -21,7 +21,8 @@ from schemas.storage_layouts import payload
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.file_stamp import FileStamp
-from workers.engine.plan import Plan, PlannedObject, PlannedResource, PlannedTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.recipe.inference import Typed
 from workers.engine.recipe.recipe_rules import is_lossy
 from workers.engine.scratch import Bytes, Scratch

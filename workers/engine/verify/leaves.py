@@ -13,7 +13,8 @@ import numpy as np
 
 from schemas.errors import VerificationError
 from schemas.recipe.expanded import DraftIds
-from workers.engine.plan import Plan, PlannedTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import PlannedTensor
 from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes
 from workers.engine.verify.evaluation import Leaves, evaluate

@@ -9,7 +9,8 @@ from math import prod
 from blake3 import blake3
 
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
-from workers.engine.plan import Plan, SourceTensor
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import SourceTensor
 from workers.engine.scratch import Scratch
 from workers.engine.steps import Step, run_steps
 from workers.engine.verify.leaves import PlannedLeaves

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from schemas.errors import Fault
 from workers.engine.architectures.qwen3_5.components import TARGET
@@ -102,7 +103,7 @@ def _token_faults(description: ModelDescription, text: Mapping[str, Document]) -
             yield Fault(place, f"expected ids of tokens, from 0 to {count - 1}, found {stop!r}")
 
 
-def _token_ids(tokenizer: Document, tokenizer_config: Document) -> set[int] | str:
+def _token_ids(tokenizer: Document, tokenizer_config: Document) -> set[Any] | str:
     """Ids of all tokens, or what is wrong with the files that number them."""
     model, added = tokenizer.get("model"), tokenizer.get("added_tokens", [])
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
@@ -118,10 +119,10 @@ def _token_ids(tokenizer: Document, tokenizer_config: Document) -> set[int] | st
     if not isinstance(decoder, dict) or not all(key.isascii() and key.isdecimal() for key in decoder):
         return "expected ids under added_tokens_decoder of tokenizer_config.json, found another thing"
     numbered += [token.get("id") for token in added]
-    wrong = next((one for one in numbered if type(one) is not int), None)
-    if wrong is not None or any(type(one) is not int for one in numbered):
+    if set(map(type, numbered)) - {int}:
+        wrong = next(one for one in numbered if type(one) is not int)
         return f"expected every token numbered by an integer, found {wrong!r}"
-    return {one for one in numbered if isinstance(one, int)} | {int(key) for key in decoder}
+    return set(numbered) | set(map(int, decoder))
 
 
 def _at(component: str, role: str) -> str:
