@@ -13,6 +13,7 @@ from schemas.registry import FORMATS
 from schemas.storage_layouts import payload
 from tests.container.memory import traced_peak
 from tests.container.mutations import mutated
+from tests.container.single_file_mutations import SINGLE_FILE
 from workers.engine.container.directory import TensorObject
 from workers.engine.container.front import Artifact, check_whole, read_front
 from workers.engine.container.gaps import gaps, stray_bytes
@@ -66,7 +67,7 @@ def check_mutations(folder: Path, count: int, seed: int) -> None:
     accepted = 0
     messages: set[str] = set()
     path = folder / "mutated.ninfer"
-    for index, data in enumerate(mutated(count, seed)):
+    for index, data in enumerate(mutated(SINGLE_FILE, count, seed)):
         start = time.perf_counter()
         result = read_bytes(data)
         assert time.perf_counter() - start < MOST_SECONDS
@@ -95,7 +96,7 @@ def test_200000_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_mutated_files_take_little_memory() -> None:
-    for data in mutated(2_000, seed=3):
+    for data in mutated(SINGLE_FILE, 2_000, seed=3):
         with traced_peak() as peak:
             read_bytes(data)
         assert peak() < MOST_BYTES
