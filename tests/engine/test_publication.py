@@ -120,7 +120,8 @@ def test_a_failure_in_the_middle_leaves_no_name_behind(
     overwrite: bool,
     function: str,
 ) -> None:
-    real, calls = getattr(os, function), []
+    real = getattr(os, function)
+    calls: list[Path] = []
 
     def fails_later(source: Path, target: Path, **others: object) -> None:
         if len(calls) == good:
