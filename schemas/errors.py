@@ -11,6 +11,7 @@ NinforgeError
 ├── ArtifactError        a `.ninfer` file that breaks a rule of its container
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
 ├── SettingsError        environment variables that the service does not take; carries all faults
+├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 └── CancelledError       the work was asked to stop
 """
@@ -108,6 +109,11 @@ class VerificationError(NinforgeError):
 class SettingsError(FaultyDocumentError):
     slug = "settings"
     title = "The settings have faults"
+
+
+class ServiceError(NinforgeError):
+    slug = "service"
+    title = "The service does not answer as it should"
 
 
 class OutputError(NinforgeError):

@@ -29,6 +29,8 @@ from tests.workers.site import Killed, Site, make_site
 from workers import conversion, job_records, storage
 from workers.database import Database
 from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.writer import sync_folder
+from workers.engine.file_stamp import FileStamp
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan
 from workers.engine.verify import Verification, verify_artifact
@@ -126,7 +128,7 @@ class _Death:
         patch.setattr(Storage, "publish", begin)
         for name in ("hardlink_to", "replace", "unlink"):
             patch.setattr(Path, name, self._mortal(getattr(Path, name)))
-        patch.setattr(storage, "sync_folder", self._mortal(storage.sync_folder))
+        patch.setattr(storage, "sync_folder", self._mortal(sync_folder))
 
     def _mortal(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **options: Any) -> Any:
@@ -308,7 +310,7 @@ def _verified(folder: Path) -> Iterator[VerifiedFile]:
     for number in range(3):
         file = folder / "work" / f"{number}"
         file.write_bytes(bytes([number]))
-        yield VerifiedFile(file, sha256(bytes([number])).hexdigest(), storage.FileStamp.of(file.lstat()))
+        yield VerifiedFile(file, sha256(bytes([number])).hexdigest(), FileStamp.of(file.lstat()))
 
 
 def test_what_no_engine_runs_is_refused_with_its_reasons(site: Site, model: Path) -> None:
