@@ -105,7 +105,9 @@ def _show_identity(artifact: Artifact) -> None:
         bindings, uses = counted(len(description.bindings), "binding"), counted(len(description.uses), "use")
         say(f"components {', '.join(description.components)}; {bindings}, {uses}")
         execution = _execution(artifact, artifact.model)
-        say(f"in an engine: {execution.verdict}" + "".join(f"\n  {reason}" for reason in execution.reasons))
+        say(f"in an engine: {execution.verdict}")
+        for reason in execution.reasons:
+            say(f"  {reason}")
 
 
 def _row(stored: StoredObject) -> tuple[str | int, ...]:
