@@ -166,6 +166,20 @@ def test_three_thousand_parts_take_few_descriptors(tmp_path: Path, monkeypatch: 
         assert stray_bytes(reader) == ()
 
 
+def test_closed_files_are_neither_written_nor_read(tmp_path: Path) -> None:
+    arrangement = arranged(EVERYTHING, 3 * BLOCK)
+    path = put(tmp_path, arrangement, files_of(arrangement))
+    last = arrangement.objects[-1]
+    files, reader = ArtifactFiles.open(path, arrangement), ArtifactReader(path)
+    files.close()
+    reader.close()
+    with pytest.raises(OutputError, match=r"expected 5 bytes to be written, found Bad file descriptor$"):
+        files.write_at(last, 0, b"12345")
+    with pytest.raises(ArtifactError, match=r"expected readable bytes, found Bad file descriptor$"):
+        reader.read_at(last, 0, bytearray(5))
+    assert path.with_name(arrangement.slices[-1].name or "").read_bytes() == files_of(arrangement)[-1]
+
+
 def test_an_artifact_id_reaches_every_file_and_leaves_the_rest(tmp_path: Path) -> None:
     unknown = named(arranged(EVERYTHING, 3 * BLOCK), bytes(16))
     path = put(tmp_path, unknown, files_of(unknown))
