@@ -28,8 +28,8 @@ from tests.parted_job import (
 from tests.workers.site import Killed, Site, make_site
 from workers import conversion, job_records, storage
 from workers.database import Database
+from workers.engine.container.output_file import sync_folder
 from workers.engine.container.reader import ArtifactReader
-from workers.engine.container.writer import sync_folder
 from workers.engine.file_stamp import FileStamp
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan

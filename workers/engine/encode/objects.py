@@ -18,7 +18,6 @@ from schemas.registry import ResourceEncoding
 from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
 from schemas.storage_layouts import payload
 from workers import _native
-from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.writer import ArtifactFiles
 from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
 from workers.engine.encode.evaluation import Evaluation, width
@@ -72,10 +71,9 @@ def encode_objects(
     progress = [_Progress(plan.objects[index]) for index in indices]
     with (
         ArtifactFiles.open(path, plan.arrangement) as file,
-        ArtifactReader(path) as reader,
         PlannedInputs(plan) as inputs,
     ):
-        run = _Run(plan, file, reader, inputs, observer, block_bytes)
+        run = _Run(plan, file, inputs, observer, block_bytes)
         run_steps((step for one in progress for step in run.steps(one)), threads)
         file.sync()
     return [one.record(worker) for one in progress]
@@ -147,7 +145,6 @@ class _Run:
 
     plan: Plan
     file: ArtifactFiles
-    reader: ArtifactReader
     inputs: PlannedInputs
     observer: Observer
     block_bytes: int
@@ -219,7 +216,7 @@ class _Run:
         digest = blake3()
         for offset in range(0, planned.bytes, self.block_bytes):
             data = scratch.take("payload", min(self.block_bytes, planned.bytes - offset))
-            self.reader.read_at(stored, offset, data.data)
+            self.file.read_at(stored, offset, data.data)
             digest.update(data.data)
         return digest.hexdigest()
 
