@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import resource
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +10,6 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-import workers
 from schemas.errors import ArtifactError, OutputError, VerificationError
 from schemas.registry import Format
 from schemas.storage_layouts import payload
@@ -30,6 +26,7 @@ from tests.container.part_samples import (
     shuffled_pieces,
     write_pieces,
 )
+from tests.container.writing_processes import write_from_two_processes
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.placement import UnplacedResource, UnplacedTensor
 from workers.engine.container.reader import ArtifactReader
@@ -104,31 +101,12 @@ def test_threads_fill_parts_of_any_size_in_any_order(tmp_path: Path, limit: int)
     check_file_set(tmp_path / "m.ninfer", [payload_of(one) for one in SINGLE.objects])
 
 
-WRITING_PROCESS = """
-import pickle, sys
-from workers.engine.container.writer import ArtifactFiles
-path, arrangement, pieces = pickle.load(sys.stdin.buffer)
-with ArtifactFiles.open(path, arrangement) as files:
-    for index, offset, data in pieces:
-        files.write_at(arrangement.objects[index], offset, data)
-    files.sync()
-"""
-
-
 def test_two_processes_fill_the_parts_in_any_order(tmp_path: Path) -> None:
     arrangement = arranged(EVERYTHING, 3 * BLOCK)
     pieces = shuffled_pieces(arrangement, seed=2)
     path = tmp_path / "m.ninfer"
     ArtifactFiles.create(path, arrangement).close()
-    root = Path(workers.__file__).parents[1]
-    processes = [
-        subprocess.Popen([sys.executable, "-c", WRITING_PROCESS], stdin=subprocess.PIPE, cwd=root) for _ in range(2)
-    ]
-    for i, process in enumerate(processes):
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            pickle.dump((path, arrangement, pieces[i::2]), stdin)
-    assert [process.wait(120) for process in processes] == [0, 0]
+    write_from_two_processes(path, arrangement, pieces)
     check_file_set(path, [payload_of(one) for one in SINGLE.objects])
 
 

@@ -15,7 +15,8 @@ from workers.engine.container.writer import artifact_paths
 from workers.engine.convert import convert
 from workers.engine.miniature import write_miniature
 from workers.engine.packaging import Packaging
-from workers.engine.plan import Plan, PlannedResource, plan_conversion
+from workers.engine.plan import Plan, plan_conversion
+from workers.engine.planned_objects import PlannedResource
 from workers.engine.recipe.load import read_recipe
 from workers.engine.sources.roots import ANYWHERE
 from workers.engine.steps import SilentObserver
