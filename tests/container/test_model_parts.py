@@ -70,6 +70,10 @@ def test_a_boundary_anywhere_in_a_tensor_changes_nothing(tmp_path: Path, tensor:
         folder.mkdir()
         with ArtifactFiles.create(folder / "m.ninfer", arrangement) as files:
             write_pieces(files, shuffled_pieces(arrangement, seed=cut))
+            for one in arrangement.objects:
+                back = bytearray(one.bytes)
+                files.read_at(one, 0, back)
+                assert back == payload_of(one)
         assert [one.read_bytes() for one in files.paths] == files_of(arrangement)
         check_file_set(folder / "m.ninfer", [payload_of(one) for one in arrangement.objects])
 
