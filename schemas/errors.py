@@ -22,6 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+MAX_TOLD_FAULTS = 200
+"""Faults that the words of one error list."""
+
 
 class NinforgeError(Exception):
     """Base of all errors that a user can act on.
@@ -52,10 +55,13 @@ class Fault:
 
 
 class FaultyDocumentError(NinforgeError):
-    """Base of errors that report every fault of a document at once."""
+    """Base of errors that report every fault of a document at once: all of them in `faults`, in words as many as a
+    person reads."""
 
     def __init__(self, where: str, faults: Sequence[Fault], *, expected: str) -> None:
-        lines = "\n".join(f"  {fault}" for fault in faults)
+        lines = "\n".join(f"  {fault}" for fault in faults[:MAX_TOLD_FAULTS])
+        if len(faults) > MAX_TOLD_FAULTS:
+            lines += f"\n  and {len(faults) - MAX_TOLD_FAULTS} more"
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         super().__init__(where, expected=expected, found=f"{count}:\n{lines}")
         self.faults = tuple(faults)
