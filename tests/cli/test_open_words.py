@@ -79,10 +79,10 @@ def test_a_legal_file_with_bytes_after_its_objects_is_verified_and_they_are_told
     data[at] = 7
     path.write_bytes(data)
     told = answered("verify", path)
-    assert clean["shown"] == ["structure, zero gaps, and that every stored word is one that its format allows"]
-    assert told["shown"] == [
-        "structure, gaps where they must be zero, and that every stored word is one that its format allows"
-    ]
+    asked = "what its architecture asks: parameters bound, uses, policies, divisors, token ids, resources"
+    words = "and that every stored word is one that its format allows"
+    assert clean["shown"] == [f"structure, zero gaps, {words}", asked]
+    assert told["shown"] == [f"structure, gaps where they must be zero, {words}", asked]
     index = artifact.objects.index(after)
     stray = f"{path}, byte {at}, in the gap before objects[{index}] '{after.name}': expected zero, found 0x07"
     assert told["not_shown"] == [*clean["not_shown"], f"what is in bytes that may be anything: {stray}"]
