@@ -9,7 +9,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from schemas.problems import MEDIA_TYPE, Problem
 from service.dependencies import Service
 from service.problems import ProblemMiddleware, install_problem_handlers
-from service.routes import health, jobs, plans, recipes, registry
+from service.routes import health, jobs, plans, recipes, registry, upgrades
 from workers.application import celery_application
 from workers.database import Database
 from workers.settings import Settings
@@ -35,6 +35,6 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)
     application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
     application.add_middleware(ProblemMiddleware)
-    for module in (jobs, plans, recipes, registry, health):
+    for module in (jobs, upgrades, plans, recipes, registry, health):
         application.include_router(module.router)
     return application

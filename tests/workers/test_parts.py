@@ -26,7 +26,7 @@ from tests.parted_job import (
     write_parted_model,
 )
 from tests.workers.site import Killed, Site, make_site
-from workers import conversion, job_records, storage
+from workers import conversion, conversion_work, job_records, storage
 from workers.database import Database
 from workers.engine.container.output_file import sync_folder
 from workers.engine.container.reader import ArtifactReader
@@ -178,8 +178,8 @@ def test_publishing_has_no_other_steps(site: Site, model: Path, monkeypatch: pyt
     ("module", "step"),
     [
         (conversion, "create_work_files"),
-        (conversion, "inscribe_artifact_id"),
-        (conversion, "verify_artifact"),
+        (conversion_work, "inscribe_artifact_id"),
+        (conversion_work, "verify_artifact"),
         (job_records, "record_verified"),
         (job_records, "record_ready"),
     ],
@@ -229,7 +229,7 @@ def test_one_file_that_changes_after_it_was_verified_keeps_all_from_being_publis
             opened.write(b"\x55")
         return verification
 
-    monkeypatch.setattr(conversion, "verify_artifact", changing)
+    monkeypatch.setattr(conversion_work, "verify_artifact", changing)
     job = site.advance(submit(site, model))
     assert job.state is JobState.FAILED
     assert job.error is not None
