@@ -31,10 +31,13 @@ logger = logging.getLogger(__name__)
 
 _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "bad-request",
+    HTTPStatus.UNAUTHORIZED: "unauthenticated",
+    HTTPStatus.FORBIDDEN: "forbidden",
     HTTPStatus.NOT_FOUND: "not-found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method-not-allowed",
     HTTPStatus.CONFLICT: "wrong-state",
     HTTPStatus.GONE: "gone",
+    HTTPStatus.PRECONDITION_FAILED: "precondition-failed",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
     HTTPStatus.UNPROCESSABLE_ENTITY: "request",
@@ -65,7 +68,7 @@ class ProblemMiddleware:
                 await send(message)
             elif not message.get("more_body", False):
                 text = message.get("body", b"").decode()
-                body = _json(_status_problem(HTTPStatus(started["status"]), text))
+                body = _json(status_problem(HTTPStatus(started["status"]), text))
                 headers = MutableHeaders(raw=list(started["headers"]))
                 headers["content-type"] = MEDIA_TYPE
                 headers["content-length"] = str(len(body))
@@ -98,7 +101,7 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
         status = HTTPStatus(error.status_code)
         is_bare = error.detail == status.phrase
         detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
-        return ProblemResponse(_status_problem(status, detail), headers=error.headers)
+        return ProblemResponse(status_problem(status, detail), headers=error.headers)
 
     @application.exception_handler(Exception)
     def unexpected(_: Request, __: Exception) -> Response:
@@ -110,13 +113,14 @@ def _is_plain_error(start: Message) -> bool:
     return start["status"] >= 400 and headers.get("content-type", "").startswith("text/plain")
 
 
-def _status_problem(status: HTTPStatus, detail: str) -> Problem:
+def status_problem(status: HTTPStatus, detail: str) -> Problem:
+    """The problem that stands for a status by itself."""
     return problem(_SLUGS.get(status, "http"), status, status.phrase, detail or status.phrase)
 
 
 def _request_problem(error: RequestValidationError) -> Problem:
     faults = [ProblemFault(at=_pointer(fault, error.body), message=_message(fault)) for fault in error.errors()]
-    summary = _status_problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not as the interface describes it.")
+    summary = status_problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not as the interface describes it.")
     return summary.model_copy(update={"errors": tuple(faults)})
 
 
