@@ -12,6 +12,7 @@ from service.authentication import DESCRIBED_SCHEMES, TokenBackend, refuse
 from service.dependencies import Service
 from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
+from service.request_log import RequestLogMiddleware
 from service.routes import health, jobs, plans, recipes, registry, sign_in, upgrades
 from service.safe_headers import SafeHeadersMiddleware
 from workers.application import celery_application
@@ -41,6 +42,7 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(OriginMiddleware)
     application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
     application.add_middleware(ProblemMiddleware)
+    application.add_middleware(RequestLogMiddleware)
     application.add_middleware(SafeHeadersMiddleware)
     for module in (jobs, upgrades, plans, recipes, registry):
         application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())

@@ -1,8 +1,8 @@
 """The one place where errors become HTTP answers: problem details (RFC 9457) for every one of them.
 
-Errors of the engine, of request validation and of routing are handled as exceptions. What ready-made parts answer on
-their own as plain text (a Host that is not allowed, a body too large, a range that cannot be served) is rewritten by
-`ProblemMiddleware` on its way out.
+Errors of the engine, of request validation and of routing are handled as exceptions; what else is raised is a fault of
+the program (service/request_log.py). What ready-made parts answer on their own as plain text (a Host that is not
+allowed, a body too large, a range that cannot be served) is rewritten by `ProblemMiddleware` on its way out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas.errors import NinforgeError
-from schemas.problems import INTERNAL, MEDIA_TYPE, Problem, ProblemFault, problem
+from schemas.problems import MEDIA_TYPE, Problem, ProblemFault, problem
 from schemas.recipe.pointer import escape
 from workers.public_problems import public_problem
 from workers.settings import Settings
@@ -102,10 +102,6 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
         is_bare = error.detail == status.phrase
         detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
         return ProblemResponse(status_problem(status, detail), headers=error.headers)
-
-    @application.exception_handler(Exception)
-    def unexpected(_: Request, __: Exception) -> Response:
-        return ProblemResponse(INTERNAL)
 
 
 def _is_plain_error(start: Message) -> bool:
