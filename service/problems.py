@@ -19,6 +19,7 @@ from fastapi.responses import Response
 from sqlalchemy.exc import OperationalError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas.errors import NinforgeError
@@ -28,6 +29,8 @@ from workers.public_problems import public_problem
 from workers.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "bad-request",
@@ -101,12 +104,23 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
         status = HTTPStatus(error.status_code)
         is_bare = error.detail == status.phrase
         detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
-        return ProblemResponse(status_problem(status, detail), headers=error.headers)
+        headers = {"Allow": _allowed(request)} if status is HTTPStatus.METHOD_NOT_ALLOWED else error.headers
+        return ProblemResponse(status_problem(status, detail), headers)
 
 
 def _is_plain_error(start: Message) -> bool:
     headers = MutableHeaders(raw=list(start["headers"]))
     return start["status"] >= 400 and headers.get("content-type", "").startswith("text/plain")
+
+
+def _allowed(request: Request) -> str:
+    """The methods of a path. A router that refuses one names those of the first route alone."""
+    place = {name: request.scope[name] for name in ("type", "path", "root_path", "query_string", "headers", "app")}
+    return ", ".join(
+        method
+        for method in _METHODS
+        if any(route.matches({**place, "method": method})[0] is Match.FULL for route in request.app.routes)
+    )
 
 
 def status_problem(status: HTTPStatus, detail: str) -> Problem:
