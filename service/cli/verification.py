@@ -117,9 +117,7 @@ def _by_itself(artifact: Artifact, file: Path, threads: int) -> _Held:
     gaps = "gaps where they must be zero" if legal.free else "zero gaps"
     shown = [f"structure, {gaps}, and that every stored word is one that its format allows"]
     if artifact.description is not None:
-        shown.append(
-            "what its architecture asks: parameters bound, uses, policies, divisors, token ids, resources"
-        )
+        shown.append("what its architecture asks: parameters bound, uses, policies, divisors, token ids, resources")
     free = tuple(f"what is in bytes that may be anything: {stray}" for stray in legal.free)
     return _Held(legal.digests.sha256, legal.digests.payload_blake3, tuple(shown), (NOT_SHOWN, *free))
 
