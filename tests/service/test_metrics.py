@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -155,3 +156,9 @@ def test_a_job_s_work_shows_over_http(service: RunningService) -> None:
     assert samples["jobs", "ready"] == 1
     assert samples["objects", "verified"] == job["progress"]["objects_total"]
     assert samples["object_bytes", "verified"] == job["progress"]["bytes_total"]
+
+
+def test_the_documentation_names_each_metric(service: RunningService) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    names = {name for name, _ in parsed(service.client.get("/metrics").text)}
+    assert set(re.findall(r"ninforge_([a-z_]+)", page)) == names
