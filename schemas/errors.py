@@ -13,6 +13,7 @@ NinforgeError
 ├── SettingsError        environment variables that the service does not take; carries all faults
 ├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
+├── JobStateError        a job that is not in a state in which it can be done what was asked for
 └── CancelledError       the work was asked to stop
 """
 
@@ -125,6 +126,11 @@ class ServiceError(NinforgeError):
 class OutputError(NinforgeError):
     slug = "output"
     title = "The output cannot be written"
+
+
+class JobStateError(NinforgeError):
+    slug = "wrong-state"
+    title = "Not in this state of the job"
 
 
 class CancelledError(NinforgeError):

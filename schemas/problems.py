@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.errors import (
     CancelledError,
     FaultyDocumentError,
+    JobStateError,
     NinforgeError,
     OutputError,
 )
@@ -41,6 +42,7 @@ class Problem(BaseModel):
 
 _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     OutputError: HTTPStatus.INSUFFICIENT_STORAGE,
+    JobStateError: HTTPStatus.CONFLICT,
     CancelledError: HTTPStatus.CONFLICT,
 }
 """Every other error of the engine means that what was sent cannot be processed: 422."""

@@ -127,8 +127,24 @@ class JobRow(Base):
     parts: Mapped[list[ArtifactPartRow]] = relationship(
         order_by="ArtifactPartRow.index", cascade="all, delete-orphan", passive_deletes=True
     )
+    attempts: Mapped[list[AttemptRow]] = relationship(
+        order_by="AttemptRow.number", cascade="all, delete-orphan", passive_deletes=True
+    )
 
     __table_args__ = (Index(None, "state"),)
+
+
+class AttemptRow(Base):
+    """How a job ended before it was tried again; `number` counts from 0."""
+
+    __tablename__ = "job_attempts"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[JobState]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class ArtifactPartRow(Base):

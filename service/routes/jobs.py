@@ -18,7 +18,7 @@ from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
 from service.submissions import submission_of
-from workers import job_records
+from workers import claims, job_endings, job_records
 from workers.application import wake
 from workers.submission import locate
 
@@ -54,6 +54,36 @@ def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
     with service.database.reading() as session:
         return job_documents.job_document(session, _existing(session, job_id))
+
+
+@router.post("/{job_id}/cancel")
+def cancel(job_id: JobId, service: CurrentService) -> Job:
+    """Ends a job that is not finished: its workers stop within a moment, and its work files are removed."""
+    with service.database.writing() as session:
+        job = _locked(session, job_id)
+        leftovers = job_endings.cancel(session, job)
+        document = job_documents.job_document(session, job)
+    job_endings.discard(service.database, service.storage, leftovers)
+    return document
+
+
+@router.post("/{job_id}/retry", status_code=HTTPStatus.ACCEPTED)
+def retry(job_id: JobId, service: CurrentService) -> Job:
+    """Queues a job that failed or was cancelled once more, from the start; how it ended is kept in `attempts`."""
+    with service.database.writing() as session:
+        job = _locked(session, job_id)
+        job_endings.retry(session, job)
+        document = job_documents.job_document(session, job)
+    wake(service.queue, job_id)
+    return document
+
+
+@router.delete("/{job_id}", status_code=HTTPStatus.NO_CONTENT)
+def delete(job_id: JobId, service: CurrentService) -> None:
+    """Removes a job that is finished, and those files of its artifact that no other job has."""
+    with service.database.writing() as session:
+        leftovers = job_endings.remove(session, _locked(session, job_id))
+    job_endings.discard(service.database, service.storage, leftovers)
 
 
 @router.get("/{job_id}/objects")
@@ -121,6 +151,13 @@ def _file_response(job_id: UUID, index: str, service: Service, request: Request)
 
 def _existing(session: Session, job_id: UUID) -> JobRow:
     job = session.get(JobRow, job_id)
+    if job is None:
+        raise unknown_job(job_id)
+    return job
+
+
+def _locked(session: Session, job_id: UUID) -> JobRow:
+    job = claims.locked_job(session, job_id)
     if job is None:
         raise unknown_job(job_id)
     return job

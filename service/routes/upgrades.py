@@ -14,7 +14,7 @@ from service.routes import jobs
 from service.strict_json import StrictJsonRoute
 from workers import job_records
 from workers.application import wake
-from workers.upgrade_submission import UpgradeSubmission, model_of, stored_file
+from workers.upgrade_submission import UpgradeSubmission, model_of, require_stored, stored_file
 
 router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonRoute)
 
@@ -27,6 +27,7 @@ def submit(body: UpgradeRequest, service: CurrentService, response: Response) ->
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
     name = _checked_name(submission, service)
     with service.database.writing() as session:
+        require_stored(session, submission)
         job = job_records.submit_upgrade(session, submission, name=name)
         document = job_documents.job_document(session, job)
     wake(service.queue, document.id)
