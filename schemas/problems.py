@@ -11,6 +11,7 @@ from schemas.errors import (
     CancelledError,
     FaultyDocumentError,
     JobStateError,
+    KeyReusedError,
     NinforgeError,
     OutputError,
 )
@@ -43,6 +44,7 @@ class Problem(BaseModel):
 _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     OutputError: HTTPStatus.INSUFFICIENT_STORAGE,
     JobStateError: HTTPStatus.CONFLICT,
+    KeyReusedError: HTTPStatus.CONFLICT,
     CancelledError: HTTPStatus.CONFLICT,
 }
 """Every other error of the engine means that what was sent cannot be processed: 422."""

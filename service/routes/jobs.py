@@ -18,6 +18,7 @@ from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
 from service.submissions import submission_of
+from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
 from workers import claims, job_endings, job_records
 from workers.application import wake
 from workers.submission import locate
@@ -26,18 +27,20 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
-def submit(body: JobRequest, service: CurrentService, response: Response) -> Job:
+def submit(body: JobRequest, service: CurrentService, key: OptionalKey, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
+    document = submitted_before(service, key, body) or _submit(body, service, key)
+    response.headers["Location"] = f"{router.prefix}/{document.id}"
+    return document
+
+
+def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Job:
     submission = submission_of(body)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
-    with service.database.writing() as session:
-        job = job_records.submit(session, submission, recipe, name=body.name or recipe.id)
-        document = job_documents.job_document(session, job)
-    wake(service.queue, document.id)
-    response.headers["Location"] = f"{router.prefix}/{document.id}"
-    return document
+    name = body.name or recipe.id
+    return submit_once(service, key, body, lambda session: job_records.submit(session, submission, recipe, name=name))
 
 
 @router.get("")
