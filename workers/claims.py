@@ -185,9 +185,10 @@ def enter_state(session: Session, job: JobRow, state: JobState) -> None:
     now = database_time(session)
     job.state = state
     job.stage_started_at = now
-    job.started_at = job.started_at or now
     job.lost_claims = 0
-    if state not in ACTIVE_STATES:
+    if state in ACTIVE_STATES:
+        job.started_at = job.started_at or now
+    else:
         job.finished_at = now
 
 
