@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from schemas.problems import Problem
 from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
-from schemas.states import JobState
+from schemas.states import JobState, ObjectState
 from schemas.upgrade_report import UpgradeReport
 
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -163,6 +163,20 @@ class Job(Answer):
     error: Problem | None
     artifact: Artifact | None
     attempts: tuple[Attempt, ...]
+
+
+class StateEvent(Answer):
+    """That a job has come to a state; `error` is why it failed."""
+
+    state: JobState
+    error: Problem | None
+
+
+class ObjectsEvent(Answer):
+    """That objects have come to a state, `encoded` or `verified`: their indices."""
+
+    state: ObjectState
+    indices: tuple[int, ...]
 
 
 class JobReport(ConversionReport):
