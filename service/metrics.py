@@ -19,18 +19,16 @@ from schemas.errors import VerificationError
 from schemas.problems import TYPE_PREFIX
 from schemas.states import JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
-from service import job_documents
 from service.dependencies import Service
 from workers.application import waiting_messages
 from workers.database import database_time
+from workers.job_progress import progress_of
 
 Label = TypeVar("Label", bound=str)
 
 logger = logging.getLogger(__name__)
 
 _RATED = (JobState.CONVERTING, JobState.VERIFYING)
-_MOST_RATED = 1000
-"""Jobs of one state whose rates are summed: more are never under way at once."""
 
 
 def metrics_document(service: Service) -> bytes:
@@ -96,10 +94,11 @@ def _objects(session: Session) -> Iterator[Metric]:
 
 
 def _rates(session: Session) -> Metric:
-    rates = {}
-    for state in _RATED:
-        jobs = job_documents.job_page(session, state=state, limit=_MOST_RATED, cursor=None).items
-        rates[state] = sum(job.progress.bytes_per_second or 0.0 for job in jobs)
+    jobs = session.scalars(select(JobRow).where(JobRow.state.in_(_RATED))).all()
+    progress = progress_of(session, jobs)
+    rates = {
+        state: sum(progress[job.id].bytes_per_second or 0.0 for job in jobs if job.state is state) for state in _RATED
+    }
     return _by("bytes_per_second", "Payload bytes a second of the jobs in a state, together.", "state", rates)
 
 
