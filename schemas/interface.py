@@ -191,6 +191,14 @@ class UpgradeJobReport(UpgradeReport):
     job: Job
 
 
+class SourceEntry(Answer):
+    """A folder or a file below the source roots, under the name by which a job takes it."""
+
+    name: str
+    kind: Literal["folder", "file"]
+    bytes: int | None
+
+
 class RecipeSummary(Answer):
     """A registered recipe in a list."""
 

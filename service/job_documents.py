@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session, selectinload
 
 from schemas.interface import (
@@ -37,8 +37,11 @@ def job_document(session: Session, job: JobRow) -> Job:
     return document
 
 
-def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UUID | None) -> Page[Job]:
-    """Jobs newest first; the cursor is the id of the last job before the page."""
+def job_page(
+    session: Session, *, state: JobState | None, text: str | None, limit: int, cursor: UUID | None
+) -> Page[Job]:
+    """Jobs newest first, those with `text` in their name or their recipe's id; the cursor is the id of the last job
+    before the page."""
     query = (
         select(JobRow)
         .options(selectinload(JobRow.parts), selectinload(JobRow.attempts))
@@ -47,6 +50,9 @@ def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UU
     )
     if state is not None:
         query = query.where(JobRow.state == state)
+    if text is not None:
+        columns = (JobRow.name, JobRow.recipe_id)
+        query = query.where(or_(*(column.icontains(text, autoescape=True) for column in columns)))
     if cursor is not None:
         query = query.where(JobRow.id < cursor)
     jobs = session.scalars(query).all()
