@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,38 +16,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import numpy.typing as npt
 
-from tests.native.planes import UNWRITTEN, Planes, Words, as_bytes, blank_grouped
-from workers.cuda.launches import FINDINGS, NOTHING_REFUSED, THREADS, Finding, Launch, fp8_row_launch, grouped_launch
-from workers.cuda.sources import HEADER_PATHS, PROGRAMS
-
-Bytes = npt.NDArray[np.uint8]
+from tests.native.planes import UNWRITTEN, Bytes, Planes, Words, as_bytes, blank_grouped
+from workers.cuda import launches
+from workers.cuda.launches import NOTHING_WRONG, THREADS, Launch, WrongPlace, wrong_place
+from workers.cuda.sources import INCLUDE_FOLDERS, PROGRAMS, Program, Work
 
 EMULATION = Path(__file__).parent / "emulation"
-FLAGS = ("-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared")
-# Jumping between stacks is what the fibers are made of; the fortified longjmp refuses it.
-FIBERS = ("-U_FORTIFY_SOURCE",)
-
-PAGE = mmap.PAGESIZE
+FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared")
+FIBERS = "-U_FORTIFY_SOURCE"
+"""Jumping between stacks, which fibers are made of, is what the fortified longjmp refuses."""
 
 
 class EmulationError(Exception):
     """What a device would do with this kernel is undefined."""
 
 
-class Emulation:
-    """Kernels compiled for the CPU."""
+class Library:
+    """One CUDA source and the emulation, compiled for the CPU."""
 
-    def __init__(self, sources: Sequence[Path], kernels: Sequence[str], folder: Path) -> None:
-        program = folder / "kernels.cpp"
-        lines = ['#include "cuda_on_host.h"', *(f'#include "{path}"' for path in sources)]
-        lines += [f"EMULATED({kernel})" for kernel in kernels]
+    def __init__(self, source: Path, kernels: Sequence[str], folder: Path) -> None:
+        program, library = folder / f"{source.stem}.cpp", folder / f"{source.stem}.so"
+        lines = ['#include "cuda_on_host.h"', f'#include "{source}"', *(f"EMULATED({kernel})" for kernel in kernels)]
         program.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        library = folder / "kernels.so"
-        folders = [EMULATION, *sorted({path.parent for path in HEADER_PATHS.values()})]
-        includes = [f"-I{path}" for path in folders]
-        command = ["g++", *FLAGS, *FIBERS, *includes, str(program), str(EMULATION / "scheduler.cpp"), "-o", str(library)]
+        includes = [f"-I{path}" for path in (EMULATION, *INCLUDE_FOLDERS)]
+        scheduler = EMULATION / "scheduler.cpp"
+        command = ["g++", *FLAGS, FIBERS, *includes, str(program), str(scheduler), "-o", str(library)]
         subprocess.run(command, check=True)
         self._library = ctypes.CDLL(str(library))
 
@@ -62,86 +57,111 @@ class Emulation:
 
 
 @cache
-def emulation() -> Emulation:
-    """All kernels, compiled once in this process."""
+def _library(program: Program) -> Library:
     with TemporaryDirectory() as folder:
-        kernels = [kernel for program in PROGRAMS for kernel in program.kernels]
-        return Emulation([program.path for program in PROGRAMS], kernels, Path(folder))
+        return Library(program.path, program.kernels, Path(folder))
+
+
+def run(launch: Launch, *, backward: bool = False) -> None:
+    """Runs one of the product's kernels. Each program is compiled once in a process."""
+    program = next(program for program in PROGRAMS if launch.kernel in program.kernels)
+    _library(program).run(launch, backward=backward)
 
 
 @contextmanager
 def at_the_end_of_memory(data: Bytes) -> Iterator[Bytes]:
-    """A copy of the data that ends at a page which nobody may touch, or at most 15 bytes before it, so as to begin at a
-    multiple of 16."""
-    length = max(-(-data.size // 16) * 16, 16)
-    pages = -(-length // PAGE) * PAGE
-    memory = mmap.mmap(-1, pages + PAGE)
-    whole = np.frombuffer(memory, np.uint8)
-    _protect(whole.ctypes.data + pages, mmap.PROT_READ * 0)
+    """A copy of the data that begins at a multiple of 16 and ends, but for what that takes, at a page that nobody may
+    touch."""
+    length = -(-data.size // 16) * 16
+    pages = -(-max(length, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+    whole = np.frombuffer(mmap.mmap(-1, pages + mmap.PAGESIZE), np.uint8)
+    _forbid(whole.ctypes.data + pages)
     placed = whole[pages - length : pages - length + data.size]
     placed[:] = data
     yield placed
 
 
-def _protect(address: int, protection: int) -> None:
+def _forbid(page: int) -> None:
     library = ctypes.CDLL(None, use_errno=True)
-    if library.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(PAGE), protection) != 0:
-        raise OSError(ctypes.get_errno(), "mprotect")
+    if library.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def encode_grouped(
     words: Words, dtype: str, code_bits: int, *, backward: bool = False
-) -> tuple[Planes, tuple[Finding, int] | None]:
-    """Encodes [rows, k] words; also the first refused group's reason and number, if one is."""
-    rows, k = words.shape
-    blank = blank_grouped(code_bits, rows, k)
-    first = np.array([NOTHING_REFUSED], np.uint64)
-    with (
-        at_the_end_of_memory(as_bytes(words)) as source,
-        at_the_end_of_memory(blank.codes) as codes,
-        at_the_end_of_memory(blank.high) as high,
-        at_the_end_of_memory(blank.scales) as scales,
-    ):
-        launch = grouped_launch(
+) -> tuple[Planes, WrongPlace | None]:
+    """Planes of [rows, k] words, undefined where a group is refused."""
+    blank = blank_grouped(code_bits, *words.shape)
+    return _on_grouped("encode", words, dtype, code_bits, blank, backward=backward)
+
+
+def compare_grouped(words: Words, dtype: str, code_bits: int, stored: Planes) -> WrongPlace | None:
+    """The first group whose stored words are not those that [rows, k] words give."""
+    return _on_grouped("compare", words, dtype, code_bits, stored)[1]
+
+
+def encode_fp8_row(words: Words, dtype: str, *, backward: bool = False) -> tuple[Planes, WrongPlace | None]:
+    """Planes of [rows, k] words, undefined where a row is refused."""
+    codes, scales = np.full(words.size, UNWRITTEN, np.uint8), np.full(2 * words.shape[0], UNWRITTEN, np.uint8)
+    return _on_fp8_row("encode", words, dtype, Planes(codes, np.empty(0, np.uint8), scales), backward=backward)
+
+
+def compare_fp8_row(words: Words, dtype: str, stored: Planes) -> WrongPlace | None:
+    """The first row whose stored words are not those that [rows, k] words give."""
+    return _on_fp8_row("compare", words, dtype, stored)[1]
+
+
+def swizzle_scales(scales: Bytes, rows: int, k: int, *, backward: bool = False) -> Bytes:
+    """Natural scale words in swizzled order."""
+    with at_the_end_of_memory(scales) as natural, at_the_end_of_memory(np.full_like(scales, UNWRITTEN)) as out:
+        launch = launches.swizzle_launch(rows, k, scales=natural.ctypes.data, out=out.ctypes.data)
+        run(launch, backward=backward)
+        return out.copy()
+
+
+def _on_grouped(
+    work: Work, words: Words, dtype: str, code_bits: int, planes: Planes, *, backward: bool = False
+) -> tuple[Planes, WrongPlace | None]:
+    first = np.array([NOTHING_WRONG], np.uint64)
+    with at_the_end_of_memory(as_bytes(words)) as source, _placed(planes) as placed:
+        launch = launches.grouped_launch(
+            work,
             dtype,
             code_bits,
-            rows,
-            k,
+            *words.shape,
             source=source.ctypes.data,
-            codes=codes.ctypes.data,
-            high=high.ctypes.data,
-            scales=scales.ctypes.data,
-            first_refused=first.ctypes.data,
+            planes=_addresses(placed),
+            first=first.ctypes.data,
         )
-        emulation().run(launch, backward=backward)
-        return Planes(codes.copy(), high.copy(), scales.copy()), finding(first)
+        run(launch, backward=backward)
+        return _copy(placed), wrong_place(int(first[0]))
 
 
-def encode_fp8_row(
-    words: Words, dtype: str, *, backward: bool = False
-) -> tuple[Planes, tuple[Finding, int] | None]:
-    """Encodes [rows, k] words; also the first refused row's reason and number, if one is."""
-    rows, k = words.shape
-    first = np.array([NOTHING_REFUSED], np.uint64)
+def _on_fp8_row(
+    work: Work, words: Words, dtype: str, planes: Planes, *, backward: bool = False
+) -> tuple[Planes, WrongPlace | None]:
+    first = np.array([NOTHING_WRONG], np.uint64)
+    with at_the_end_of_memory(as_bytes(words)) as source, _placed(planes) as placed:
+        launch = launches.fp8_row_launch(
+            work, dtype, *words.shape, source=source.ctypes.data, planes=_addresses(placed), first=first.ctypes.data
+        )
+        run(launch, backward=backward)
+        return _copy(placed), wrong_place(int(first[0]))
+
+
+@contextmanager
+def _placed(planes: Planes) -> Iterator[Planes]:
     with (
-        at_the_end_of_memory(as_bytes(words)) as source,
-        at_the_end_of_memory(np.full(rows * k, UNWRITTEN, np.uint8)) as codes,
-        at_the_end_of_memory(np.full(2 * rows, UNWRITTEN, np.uint8)) as scales,
+        at_the_end_of_memory(planes.codes) as codes,
+        at_the_end_of_memory(planes.high) as high,
+        at_the_end_of_memory(planes.scales) as scales,
     ):
-        launch = fp8_row_launch(
-            dtype,
-            rows,
-            k,
-            source=source.ctypes.data,
-            codes=codes.ctypes.data,
-            scales=scales.ctypes.data,
-            first_refused=first.ctypes.data,
-        )
-        emulation().run(launch, backward=backward)
-        return Planes(codes.copy(), np.empty(0, np.uint8), scales.copy()), finding(first)
+        yield Planes(codes, high, scales)
 
 
-def finding(first: npt.NDArray[np.uint64]) -> tuple[Finding, int] | None:
-    """What a kernel left in `first_refused`."""
-    word = int(first[0])
-    return None if word == NOTHING_REFUSED else (Finding(word % FINDINGS), word // FINDINGS)
+def _addresses(planes: Planes) -> launches.Planes:
+    return launches.Planes(planes.codes.ctypes.data, planes.high.ctypes.data, planes.scales.ctypes.data)
+
+
+def _copy(planes: Planes) -> Planes:
+    return Planes(planes.codes.copy(), planes.high.copy(), planes.scales.copy())

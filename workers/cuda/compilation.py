@@ -12,7 +12,7 @@ from typing import Any
 
 from cuda.bindings import nvrtc
 
-from workers.cuda.sources import Program, headers
+from workers.cuda.sources import Program
 
 ARCHITECTURES = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 """What the kernels are known to compile for. Newer ones are compiled for as they are found."""
@@ -36,7 +36,7 @@ class Compiled:
 
 def compile_program(program: Program, architecture: str, options: tuple[str, ...] = EXACT) -> Compiled:
     """Compiles for an architecture such as sm_90. Raises RuntimeError with the compiler's log where it refuses."""
-    given = headers()
+    given = program.headers()
     created = _checked(
         nvrtc.nvrtcCreateProgram(
             program.text,
@@ -46,7 +46,7 @@ def compile_program(program: Program, architecture: str, options: tuple[str, ...
             [name.encode() for name in given],
         )
     )
-    flags = [flag.encode() for flag in (f"--gpu-architecture={architecture}", *options)]
+    flags = [flag.encode() for flag in (f"--gpu-architecture={architecture}", *options, *program.options)]
     try:
         (status,) = nvrtc.nvrtcCompileProgram(created, len(flags), flags)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -89,8 +89,9 @@ def _key(program: Program, architecture: str) -> str:
     """Names all that the machine code depends on."""
     digest = hashlib.sha256()
     version = "{}.{}".format(*_checked(nvrtc.nvrtcVersion()))
-    texts = [program.text, *(part for name, text in headers().items() for part in (name.encode(), text))]
-    for part in (version.encode(), architecture.encode(), *(option.encode() for option in EXACT), *texts):
+    words = (version, architecture, *EXACT, *program.options)
+    texts = (program.text, *(part for name, text in program.headers().items() for part in (name.encode(), text)))
+    for part in (*(word.encode() for word in words), *texts):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()
 

@@ -1,9 +1,9 @@
 """How each kernel is launched: its name, how many blocks of how many threads, its arguments. Pure: the same launch runs
 on a device and, in the tests, on the CPU.
 
-Addresses are of device memory, at multiples of 16 bytes, and planes lie as in workers/_native.pyi. `first_refused` is
-the address of a 64-bit word that is all ones before the launch. It stays so, or a group (row) was refused: the first
-one's number times FINDINGS, and a `Finding`.
+Addresses are of device memory, at multiples of 16 bytes, and planes lie as in workers/_native.pyi. `first` is the address
+of a 64-bit word that holds NOTHING_WRONG before the launch. After it `wrong_place` says which group, of all physical
+groups in row-major order, or which row is the first that something is wrong with.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from schemas.storage_layouts import K_ALIGNMENT
-from workers.cuda.sources import fp8_row_kernel, grouped_kernel
+from workers.cuda.sources import Work, fp8_row_kernel, grouped_kernel
 
 THREADS = 256
 OCTET = 8
 FINDINGS = 4
-NOTHING_REFUSED = (1 << 64) - 1
+NOTHING_WRONG = (1 << 64) - 1
 MAX_BLOCKS = (1 << 31) - 1
 MAX_THREADS = 1 << 32
 
@@ -27,11 +27,24 @@ Argument: TypeAlias = "ctypes.c_void_p | ctypes.c_uint32"
 
 
 class Finding(IntEnum):
-    """Why a kernel refused a group or row."""
+    """What is wrong with a group or row: its source words, which an encoder refuses, or one of its stored words."""
 
-    NON_FINITE = 1
-    SCALE_OVERFLOW = 2
-    ROW_TOO_SMALL = 3
+    REFUSED = 1
+    WRONG_SCALE = 2
+    WRONG_CODE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPlace:
+    """The number of a group or row, and what is wrong with it."""
+
+    number: int
+    finding: Finding
+
+
+def wrong_place(first: int) -> WrongPlace | None:
+    """What a kernel left in its word `first`, if anything."""
+    return None if first == NOTHING_WRONG else WrongPlace(first // FINDINGS, Finding(first % FINDINGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +60,30 @@ class Launch:
             raise ValueError(f"{self.kernel}: expected fewer than 2^32 threads, found {self.blocks} blocks of {THREADS}")
 
 
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """Addresses of the planes of a block of rows. Formats without high bits leave `high` at zero."""
+
+    codes: int
+    high: int
+    scales: int
+
+
 def grouped_launch(
-    dtype: str, code_bits: int, rows: int, k: int, *, source: int, codes: int, high: int, scales: int, first_refused: int
+    work: Work, dtype: str, code_bits: int, rows: int, k: int, *, source: int, planes: Planes, first: int
 ) -> Launch:
-    """Encodes [rows, k] words into the planes of a grouped format."""
+    """Encodes [rows, k] words into the planes of a grouped format, or compares planes with what the words give."""
     octets = rows * (-(-k // K_ALIGNMENT) * K_ALIGNMENT // OCTET)
-    arguments = (_at(source), _count(rows), _count(k), _at(codes), _at(high), _at(scales), _at(first_refused))
-    return Launch(grouped_kernel(code_bits, dtype), _blocks(octets), arguments)
+    addresses = (_at(planes.codes), _at(planes.high), _at(planes.scales), _at(first))
+    return Launch(
+        grouped_kernel(work, code_bits, dtype), _blocks(octets), (_at(source), _count(rows), _count(k), *addresses)
+    )
 
 
-def fp8_row_launch(
-    dtype: str, rows: int, k: int, *, source: int, codes: int, scales: int, first_refused: int
-) -> Launch:
-    """Encodes [rows, k] words into codes and multipliers of row-scaled FP8."""
-    arguments = (_at(source), _count(k), _at(codes), _at(scales), _at(first_refused))
-    return Launch(fp8_row_kernel(dtype), rows, arguments)
+def fp8_row_launch(work: Work, dtype: str, rows: int, k: int, *, source: int, planes: Planes, first: int) -> Launch:
+    """Encodes [rows, k] words into codes and multipliers of row-scaled FP8, or compares them with what the words give."""
+    addresses = (_at(planes.codes), _at(planes.scales), _at(first))
+    return Launch(fp8_row_kernel(work, dtype), rows, (_at(source), _count(k), *addresses))
 
 
 def swizzle_launch(rows: int, k: int, *, scales: int, out: int) -> Launch:

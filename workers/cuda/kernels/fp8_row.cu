@@ -1,22 +1,10 @@
 // Encoder profile FP8_ROW_MAXABS_RECIP_RNE_V1 (targets.md) into planes of row-scale-v1.
 //
 // One block a row: its threads find the largest magnitude, then go through the row again, which is still in cache.
+#include "encoder.h"
 #include "octets.cuh"
 
 namespace ninforge::cuda {
-
-// Codes `column` to `column` + 7 of a row of k, as far as the row goes.
-__device__ __forceinline__ void store_octet(u8* matrix, u32 row, u32 column, u32 k, const u8 (&codes)[kOctet]) {
-    u8* at = matrix + static_cast<u64>(row) * k + column;
-    if (k % kOctet == 0) {
-        u32 parts[2] = {};
-        for (u32 i = 0; i < kOctet; ++i) parts[i / 4] |= static_cast<u32>(codes[i]) << (8 * (i % 4));
-        *reinterpret_cast<uint2*>(at) = {parts[0], parts[1]};
-    } else {
-        for (u32 i = 0; i < kOctet; ++i)
-            if (column + i < k) at[i] = codes[i];
-    }
-}
 
 template <class Source>
 __device__ __forceinline__ void encode_row(const u8* source, u32 k, u8* codes, u8* scales, u64* first_refused) {
@@ -34,15 +22,12 @@ __device__ __forceinline__ void encode_row(const u8* source, u32 k, u8* codes, u
     }
     largest = largest_of_block(largest);
 
-    if (largest >= Source::kBf16Overflow) {
-        if (leads) report(first_refused, row, static_cast<u32>(Finding::kNonFinite));
-        return;
-    }
-    const float amax = Source::round_to_bf16(static_cast<u32>(largest));
+    const bool finite = largest < Source::kBf16Overflow;
+    const float amax = finite ? Source::round_to_bf16(static_cast<u32>(largest)) : 0.0f;
     const bool zero = amax == 0.0f;
     const RowScale chosen = zero ? RowScale{0, 0.0f} : row_scale(amax);
-    if (!is_finite(chosen.inverse)) {
-        if (leads) report(first_refused, row, static_cast<u32>(Finding::kRowTooSmall));
+    if (!finite || !is_finite(chosen.inverse)) {
+        if (leads) report(first_refused, row, Finding::kRefused);
         return;
     }
     if (leads) reinterpret_cast<u16*>(scales)[row] = static_cast<u16>(chosen.word);
@@ -52,7 +37,7 @@ __device__ __forceinline__ void encode_row(const u8* source, u32 k, u8* codes, u
         u8 made[kOctet];
         for (u32 i = 0; i < kOctet; ++i)
             made[i] = zero ? u8{0} : fp8_code(Source::round_to_bf16(words[i]), chosen.inverse);
-        store_octet(codes, row, column, k, made);
+        store_codes(codes, row, column, k, made);
     }
 }
 

@@ -3,6 +3,7 @@
 // A group of 64 elements is eight neighbouring lanes of a warp, one of 32 elements four: each takes an octet, they agree
 // on the largest magnitude, and each makes the group's scale for itself, which costs less than handing it around. An
 // octet's part of the planes follows from its number alone: 4 bytes of base codes (8 at 8 bits) and kBits - 4 high ones.
+#include "encoder.h"
 #include "octets.cuh"
 
 namespace ninforge::cuda {
@@ -24,13 +25,10 @@ __device__ __forceinline__ void encode_octet(const u8* source, u32 rows, u32 k, 
 
     const u32 group = octet / kLanes;
     const bool leads = octet % kLanes == 0;
-    if (largest >= Source::kNonFinite) {
-        if (leads) report(first_refused, group, static_cast<u32>(Finding::kNonFinite));
-        return;
-    }
-    const GroupScale chosen = group_scale<kBits>(Source::widen(static_cast<u32>(largest)));
-    if (chosen.word == 0x7C00) {
-        if (leads) report(first_refused, group, static_cast<u32>(Finding::kScaleOverflow));
+    const bool finite = largest < Source::kNonFinite;
+    const GroupScale chosen = group_scale<kBits>(finite ? Source::widen(static_cast<u32>(largest)) : 0.0f);
+    if (!finite || chosen.word == 0x7C00) {
+        if (leads) report(first_refused, group, Finding::kRefused);
         return;
     }
     if (leads) reinterpret_cast<u16*>(scales)[group] = static_cast<u16>(chosen.word);

@@ -4,15 +4,13 @@
 // Compiled by NVRTC for devices, and by a host compiler for the tests, which run every thread of grid and block.
 #pragma once
 
-#include "encoder.h"
-
 namespace ninforge::cuda {
 
-using encode::i32;
-using encode::u16;
-using encode::u32;
-using encode::u64;
-using encode::u8;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using i32 = int;
+using u32 = unsigned int;
+using u64 = unsigned long long;
 
 constexpr u32 kOctet = 8;
 constexpr u32 kWarp = 32;
@@ -21,13 +19,14 @@ constexpr u32 kAllLanes = 0xFFFFFFFF;
 // Threads of every block; the host launches with the same number.
 constexpr u32 kThreads = 256;
 
-// What a kernel says of the first group or row that it does not accept: its index times this, and a Finding.
+// What is wrong with a group or row: its source words, which an encoder refuses, or one of its stored words.
+enum class Finding : u32 { kNone, kRefused, kWrongScale, kWrongCode };
+
+// A kernel leaves the first group or row that something is wrong with as its number times this, plus the finding.
 constexpr u64 kFindings = 4;
 
-enum class Finding : u32 { kNone, kNonFinite, kScaleOverflow, kRowTooSmall };
-
-__device__ __forceinline__ void report(u64* first, u64 index, u32 finding) {
-    atomicMin(first, index * kFindings + finding);
+__device__ __forceinline__ void report(u64* first, u64 number, Finding finding) {
+    atomicMin(first, number * kFindings + static_cast<u32>(finding));
 }
 
 // Words `column` to `column` + 7 of a row of k; zeros past its end. The matrix begins at a multiple of 16 bytes, and so
@@ -49,6 +48,30 @@ __device__ __forceinline__ void load_octet(const u8* matrix, u32 row, u32 column
     } else {
         for (u32 i = 0; i < kOctet; ++i)
             if (column + i < k) words[i] = reinterpret_cast<const Word*>(at)[i];
+    }
+}
+
+// One-byte codes `column` to `column` + 7 of a row of k, of a matrix that begins at a multiple of 8 bytes; zeros past its
+// end, of which none are stored.
+__device__ __forceinline__ void load_codes(const u8* matrix, u32 row, u32 column, u32 k, u8 (&codes)[kOctet]) {
+    const u8* at = matrix + static_cast<u64>(row) * k + column;
+    if (k % kOctet == 0) {
+        const uint2 vector = *reinterpret_cast<const uint2*>(at);
+        for (u32 i = 0; i < kOctet; ++i) codes[i] = static_cast<u8>((i < 4 ? vector.x : vector.y) >> (8 * (i % 4)));
+    } else {
+        for (u32 i = 0; i < kOctet; ++i) codes[i] = column + i < k ? at[i] : u8{0};
+    }
+}
+
+__device__ __forceinline__ void store_codes(u8* matrix, u32 row, u32 column, u32 k, const u8 (&codes)[kOctet]) {
+    u8* at = matrix + static_cast<u64>(row) * k + column;
+    if (k % kOctet == 0) {
+        u32 parts[2] = {};
+        for (u32 i = 0; i < kOctet; ++i) parts[i / 4] |= static_cast<u32>(codes[i]) << (8 * (i % 4));
+        *reinterpret_cast<uint2*>(at) = {parts[0], parts[1]};
+    } else {
+        for (u32 i = 0; i < kOctet; ++i)
+            if (column + i < k) at[i] = codes[i];
     }
 }
 
