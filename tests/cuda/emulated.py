@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.native.planes import UNWRITTEN, Bytes, Planes, Words, as_bytes, blank_grouped
 from workers.cuda import launches
-from workers.cuda.launches import NOTHING_WRONG, THREADS, Launch, WrongPlace, wrong_place
+from workers.cuda.launches import NOTHING_WRONG, Launch, WrongPlace, wrong_place
 from workers.cuda.sources import INCLUDE_FOLDERS, PROGRAMS, Program, Work
 
 EMULATION = Path(__file__).parent / "emulation"
@@ -51,7 +51,7 @@ class Library:
         function.restype = ctypes.c_char_p
         function.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_bool, ctypes.c_void_p]
         arguments = (ctypes.c_void_p * len(launch.arguments))(*(ctypes.addressof(one) for one in launch.arguments))
-        error = function(launch.blocks, THREADS, backward, ctypes.addressof(arguments))
+        error = function(launch.blocks, launch.threads, backward, ctypes.addressof(arguments))
         if error is not None:
             raise EmulationError(error.decode())
 

@@ -16,7 +16,8 @@ from typing import TypeAlias
 from schemas.storage_layouts import K_ALIGNMENT
 from workers.cuda.sources import Work, fp8_row_kernel, grouped_kernel
 
-THREADS = 256
+MAX_BLOCK_THREADS = 256
+WARP = 32
 OCTET = 8
 FINDINGS = 4
 NOTHING_WRONG = (1 << 64) - 1
@@ -49,15 +50,16 @@ def wrong_place(first: int) -> WrongPlace | None:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One run of a kernel: `blocks` of THREADS threads each, in one dimension."""
+    """One run of a kernel: `blocks` blocks of `threads` threads, in one dimension."""
 
     kernel: str
     blocks: int
+    threads: int
     arguments: tuple[Argument, ...]
 
     def __post_init__(self) -> None:
-        if self.blocks > MAX_BLOCKS or self.blocks * THREADS > MAX_THREADS:
-            raise ValueError(f"{self.kernel}: expected fewer than 2^32 threads, found {self.blocks} blocks of {THREADS}")
+        if self.blocks > MAX_BLOCKS or self.blocks * self.threads > MAX_THREADS:
+            raise ValueError(f"{self.kernel}: expected 2^32 threads at most, found {self.blocks} blocks of {self.threads}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +77,25 @@ def grouped_launch(
     """Encodes [rows, k] words into the planes of a grouped format, or compares planes with what the words give."""
     octets = rows * (-(-k // K_ALIGNMENT) * K_ALIGNMENT // OCTET)
     addresses = (_at(planes.codes), _at(planes.high), _at(planes.scales), _at(first))
-    return Launch(
-        grouped_kernel(work, code_bits, dtype), _blocks(octets), (_at(source), _count(rows), _count(k), *addresses)
-    )
+    arguments = (_at(source), _count(rows), _count(k), *addresses)
+    return _one_thread_each(grouped_kernel(work, code_bits, dtype), octets, arguments)
 
 
 def fp8_row_launch(work: Work, dtype: str, rows: int, k: int, *, source: int, planes: Planes, first: int) -> Launch:
     """Encodes [rows, k] words into codes and multipliers of row-scaled FP8, or compares them with what the words give."""
+    threads = min(-(-k // (WARP * OCTET)) * WARP, MAX_BLOCK_THREADS)
     addresses = (_at(planes.codes), _at(planes.scales), _at(first))
-    return Launch(fp8_row_kernel(work, dtype), rows, (_at(source), _count(k), *addresses))
+    return Launch(fp8_row_kernel(work, dtype), rows, threads, (_at(source), _count(k), *addresses))
 
 
 def swizzle_launch(rows: int, k: int, *, scales: int, out: int) -> Launch:
     """Puts natural [rows, k/16] NVFP4 scale words into swizzled order; rows is a multiple of 128, k of 64."""
-    return Launch("swizzle_scales", _blocks(rows * k // 256), (_at(scales), _count(rows), _count(k), _at(out)))
+    arguments = (_at(scales), _count(rows), _count(k), _at(out))
+    return _one_thread_each("swizzle_scales", rows * (k // 16) // 16, arguments)
 
 
-def _blocks(threads: int) -> int:
-    return -(-threads // THREADS)
+def _one_thread_each(kernel: str, pieces: int, arguments: tuple[Argument, ...]) -> Launch:
+    return Launch(kernel, -(-pieces // MAX_BLOCK_THREADS), MAX_BLOCK_THREADS, arguments)
 
 
 def _at(address: int) -> ctypes.c_void_p:

@@ -34,6 +34,7 @@ extern Fiber* current;
 
 Position thread_position();
 Position block_position();
+Position block_extent();
 
 // Gives the warp a word and takes the one that another lane gave.
 std::uint64_t exchange(std::uint64_t given, unsigned int from_lane);
@@ -70,15 +71,10 @@ const char* launch(void (*kernel)(P...), unsigned int blocks, unsigned int threa
 
 #define threadIdx emulation::thread_position()
 #define blockIdx emulation::block_position()
+#define blockDim emulation::block_extent()
 
 inline int __shfl_xor_sync(unsigned int, int value, int lanes) {
     const auto from = emulation::lane() ^ static_cast<unsigned int>(lanes);
-    return static_cast<int>(emulation::exchange(static_cast<std::uint32_t>(value), from));
-}
-
-inline int __shfl_sync(unsigned int, int value, int from_lane, int width) {
-    const unsigned int own = emulation::lane(), segment = static_cast<unsigned int>(width);
-    const unsigned int from = own / segment * segment + static_cast<unsigned int>(from_lane) % segment;
     return static_cast<int>(emulation::exchange(static_cast<std::uint32_t>(value), from));
 }
 

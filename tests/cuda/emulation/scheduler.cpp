@@ -34,6 +34,7 @@ constexpr unsigned int kWarp = 32;
 jmp_buf scheduler;
 std::vector<std::unique_ptr<Fiber>> fibers;
 unsigned int block_index = 0;
+unsigned int threads_of_block = 0;
 Body body_of_grid = nullptr;
 const void* context_of_grid = nullptr;
 
@@ -98,6 +99,7 @@ const char* run_block(unsigned int threads, bool backward) {
 
 Position thread_position() { return {current->index, 0, 0}; }
 Position block_position() { return {block_index, 0, 0}; }
+Position block_extent() { return {threads_of_block, 1, 1}; }
 unsigned int lane() { return current->index % kWarp; }
 void block_barrier() { give_way(State::kAtBarrier); }
 
@@ -110,6 +112,7 @@ std::uint64_t exchange(std::uint64_t given, unsigned int from_lane) {
 
 const char* run_grid(unsigned int blocks, unsigned int threads, bool backward, Body body, const void* context) {
     if (threads == 0 || threads % kWarp != 0) return "a block is not whole warps";
+    threads_of_block = threads;
     body_of_grid = body;
     context_of_grid = context;
     while (fibers.size() < threads) fibers.push_back(std::make_unique<Fiber>());

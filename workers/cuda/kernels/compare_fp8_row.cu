@@ -48,7 +48,7 @@ __device__ __forceinline__ void compare_row(const u8* source, u32 k, const u8* c
     const u32 row = blockIdx.x;
 
     i32 largest = 0;
-    for (u32 column = threadIdx.x * kOctet; column < k; column += kThreads * kOctet) {
+    for (u32 column = threadIdx.x * kOctet; column < k; column += blockDim.x * kOctet) {
         Word words[kOctet];
         load_octet(source, row, column, k, words);
         for (const Word word : words) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void compare_row(const u8* source, u32 k, const u8* c
     if (reinterpret_cast<const u16*>(scales)[row] != derived.word)
         return report(first_wrong, row, Finding::kWrongScale);
 
-    for (u32 column = threadIdx.x * kOctet; column < k; column += kThreads * kOctet) {
+    for (u32 column = threadIdx.x * kOctet; column < k; column += blockDim.x * kOctet) {
         Word words[kOctet];
         u8 found[kOctet];
         load_octet(source, row, column, k, words);

@@ -44,7 +44,7 @@ __device__ __forceinline__ void compare_octet(const u8* source, u32 rows, u32 k,
     using Word = typename Words::Word;
     constexpr u32 kLanes = Format::kGroup / kOctet;
     const u32 octets = (k + 127) / 128 * (128 / kOctet);   // a row's
-    const u32 octet = blockIdx.x * kThreads + threadIdx.x;
+    const u32 octet = blockIdx.x * blockDim.x + threadIdx.x;
     const u32 row = octet / octets;
 
     Word words[kOctet] = {};

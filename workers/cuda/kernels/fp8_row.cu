@@ -14,7 +14,7 @@ __device__ __forceinline__ void encode_row(const u8* source, u32 k, u8* codes, u
     const bool leads = threadIdx.x == 0;
 
     i32 largest = 0;
-    for (u32 column = threadIdx.x * kOctet; column < k; column += kThreads * kOctet) {
+    for (u32 column = threadIdx.x * kOctet; column < k; column += blockDim.x * kOctet) {
         Word words[kOctet];
         load_octet(source, row, column, k, words);
         const i32 of_octet = largest_magnitude<Source>(words, kOctet);
@@ -31,7 +31,7 @@ __device__ __forceinline__ void encode_row(const u8* source, u32 k, u8* codes, u
         return;
     }
     if (leads) reinterpret_cast<u16*>(scales)[row] = static_cast<u16>(chosen.word);
-    for (u32 column = threadIdx.x * kOctet; column < k; column += kThreads * kOctet) {
+    for (u32 column = threadIdx.x * kOctet; column < k; column += blockDim.x * kOctet) {
         Word words[kOctet];
         load_octet(source, row, column, k, words);
         u8 made[kOctet];

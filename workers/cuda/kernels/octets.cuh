@@ -16,7 +16,7 @@ constexpr u32 kOctet = 8;
 constexpr u32 kWarp = 32;
 constexpr u32 kAllLanes = 0xFFFFFFFF;
 
-// Threads of every block; the host launches with the same number.
+// Most threads of a block; the host launches whole warps, no more than this.
 constexpr u32 kThreads = 256;
 
 // What is wrong with a group or row: its source words, which an encoder refuses, or one of its stored words.
@@ -91,7 +91,7 @@ __device__ __forceinline__ i32 largest_of_block(i32 value) {
     value = largest_of_lanes<kWarp>(value);
     if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = value;
     __syncthreads();
-    for (const i32 other : of_warp) value = other > value ? other : value;
+    for (u32 warp = 0; warp < blockDim.x / kWarp; ++warp) value = of_warp[warp] > value ? of_warp[warp] : value;
     return value;
 }
 

@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(256)
     swizzle_scales(const unsigned char* __restrict__ scales, unsigned int rows, unsigned int k, unsigned char* out) {
     using namespace ninforge::cuda;
     const u32 quads = k / 64;   // of a row, four scale words each
-    const u32 unit = blockIdx.x * kThreads + threadIdx.x;
+    const u32 unit = blockIdx.x * blockDim.x + threadIdx.x;
     const u32 tile = unit / 32;
     const u32 row = tile / quads * 128 + unit % 32;
     if (row >= rows) return;
