@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 _ENTRY = re.compile(r"^\.visible \.entry (\w+)\(.*?^\{(.*?)^\}", re.MULTILINE | re.DOTALL)
 _INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][a-z0-9_.:]*)[^;]*;", re.MULTILINE)
@@ -17,15 +16,15 @@ def instructions(ptx: str) -> dict[str, list[str]]:
     return {name: _INSTRUCTION.findall(body) for name, body in _ENTRY.findall(ptx)}
 
 
-def inexact(kernel: list[str]) -> Iterator[str]:
+def inexact(kernel: list[str]) -> list[str]:
     """Instructions on floating point that fuse, approximate, flush, or do not say that they round to nearest."""
-    for instruction in kernel:
-        parts = instruction.split(".")
-        if parts[0] in {"fma", "mad"} and _ARITHMETIC.match(instruction):
-            yield instruction
-        elif {"approx", "ftz", "full", "sat"} & set(parts):
-            yield instruction
-        elif _ARITHMETIC.match(instruction) and "rn" not in parts:
-            yield instruction
-        elif _CONVERSION.match(instruction) and "rn" not in parts and not _WIDENING.match(instruction):
-            yield instruction
+    return [instruction for instruction in kernel if not _exact(instruction)]
+
+
+def _exact(instruction: str) -> bool:
+    parts = instruction.split(".")
+    if {"approx", "ftz", "full", "sat"} & set(parts):
+        return False
+    if _ARITHMETIC.match(instruction):
+        return "rn" in parts and parts[0] not in {"fma", "mad"}
+    return not _CONVERSION.match(instruction) or "rn" in parts or bool(_WIDENING.match(instruction))

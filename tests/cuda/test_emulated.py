@@ -59,7 +59,8 @@ def test_swizzle(rows: int, k: int, backward: bool) -> None:
 
 
 def words_of(block: Block) -> Words:
-    return np.array(block.words, WORD[block.dtype]).reshape(block.n, block.k)
+    words: Words = np.array(block.words, WORD[block.dtype])
+    return words.reshape(block.n, block.k)
 
 
 def encode(block: Block) -> tuple[Planes, WrongPlace | None]:

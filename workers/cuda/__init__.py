@@ -1,2 +1,4 @@
-"""Encoding on an NVIDIA GPU: kernels, their compilation at run time, and what runs them. Only `encoders.py` and `device.py`
-need torch and a driver; nothing here is imported unless a device was asked for."""
+"""Encoding on an NVIDIA GPU: kernels, their compilation at run time, and what runs them.
+
+Only `device.py` and `streams.py` use torch, and nothing is loaded before a device was asked for.
+"""

@@ -17,9 +17,6 @@ from workers.cuda.sources import Program
 ARCHITECTURES = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 """What the kernels are known to compile for. Newer ones are compiled for as they are found."""
 
-LEAST_CAPABILITY = (8, 0)
-"""The oldest architecture that the kernels are meant for."""
-
 EXACT = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true")
 """Every operation rounds once and subnormals are kept. The kernels use intrinsics that say the same of themselves."""
 

@@ -1,9 +1,9 @@
 """How each kernel is launched: its name, how many blocks of how many threads, its arguments. Pure: the same launch runs
 on a device and, in the tests, on the CPU.
 
-Addresses are of device memory, at multiples of 16 bytes, and planes lie as in workers/_native.pyi. `first` is the address
-of a 64-bit word that holds NOTHING_WRONG before the launch. After it `wrong_place` says which group, of all physical
-groups in row-major order, or which row is the first that something is wrong with.
+Addresses are of device memory, at multiples of 16 bytes, and planes lie as in workers/_native.pyi. `first` is the
+address of a 64-bit word that holds NOTHING_WRONG before the launch. After it `wrong_place` says which group, of all
+physical groups in row-major order, or which row is the first that something is wrong with.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Launch:
 
     def __post_init__(self) -> None:
         if self.blocks > MAX_BLOCKS or self.blocks * self.threads > MAX_THREADS:
-            raise ValueError(f"{self.kernel}: expected 2^32 threads at most, found {self.blocks} blocks of {self.threads}")
+            raise ValueError(
+                f"{self.kernel}: expected 2^32 threads at most, found {self.blocks} blocks of {self.threads}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def grouped_launch(
 
 
 def fp8_row_launch(work: Work, dtype: str, rows: int, k: int, *, source: int, planes: Planes, first: int) -> Launch:
-    """Encodes [rows, k] words into codes and multipliers of row-scaled FP8, or compares them with what the words give."""
+    """Encodes [rows, k] words into codes and multipliers of row-scaled FP8, or compares those with the words."""
     threads = min(-(-k // (WARP * OCTET)) * WARP, MAX_BLOCK_THREADS)
     addresses = (_at(planes.codes), _at(planes.scales), _at(first))
     return Launch(fp8_row_kernel(work, dtype), rows, threads, (_at(source), _count(k), *addresses))

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-SOURCE_DTYPES = ("BF16", "F16", "F32")
+from schemas.source_dtypes import SourceDtype
+
+SOURCE_DTYPES = (SourceDtype.BF16, SourceDtype.F16, SourceDtype.F32)
 CODE_BITS = (4, 5, 6, 8)
 
 Work: TypeAlias = Literal["encode", "compare"]
