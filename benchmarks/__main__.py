@@ -10,12 +10,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversion, full_size, kernels, planning
+from benchmarks import conversion, full_size, kernels, planning, upgrade
 
 QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
     "kernels": kernels.measure,
     "conversion": conversion.measure,
+    "upgrade": upgrade.measure,
 }
 FULL_SIZE = "full_size"
 

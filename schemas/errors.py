@@ -12,6 +12,7 @@ NinforgeError
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
 ├── SettingsError        environment variables that the service does not take; carries all faults
 ├── DeviceError          a device that was asked for and is not there, or does not do what it should
+├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 └── CancelledError       the work was asked to stop
 """
@@ -21,6 +22,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+
+MAX_TOLD_FAULTS = 200
+"""Faults that the words of one error list."""
 
 
 class NinforgeError(Exception):
@@ -52,10 +56,13 @@ class Fault:
 
 
 class FaultyDocumentError(NinforgeError):
-    """Base of errors that report every fault of a document at once."""
+    """Base of errors that report every fault of a document at once: all of them in `faults`, in words as many as a
+    person reads."""
 
     def __init__(self, where: str, faults: Sequence[Fault], *, expected: str) -> None:
-        lines = "\n".join(f"  {fault}" for fault in faults)
+        lines = "\n".join(f"  {fault}" for fault in faults[:MAX_TOLD_FAULTS])
+        if len(faults) > MAX_TOLD_FAULTS:
+            lines += f"\n  and {len(faults) - MAX_TOLD_FAULTS} more"
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         super().__init__(where, expected=expected, found=f"{count}:\n{lines}")
         self.faults = tuple(faults)
@@ -114,6 +121,11 @@ class SettingsError(FaultyDocumentError):
 class DeviceError(NinforgeError):
     slug = "device"
     title = "The device cannot be used"
+
+
+class ServiceError(NinforgeError):
+    slug = "service"
+    title = "The service does not answer as it should"
 
 
 class OutputError(NinforgeError):

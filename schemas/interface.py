@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from schemas.problems import Problem
 from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
 from schemas.states import JobState
+from schemas.upgrade_report import UpgradeReport
 
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
@@ -66,6 +67,14 @@ class JobRequest(Body):
     verify: Literal["full", "sample"] = "full"
     device: Literal["auto", "cpu"] = "auto"
     name: Name | None = None
+
+
+class UpgradeRequest(Body):
+    """Body of POST /v1/upgrades. `artifact` is a place below the source roots or the id of a job that is ready, of a
+    file of framing 1 or 2; `chat_template` the place of a template that is to replace the file's own."""
+
+    artifact: Where
+    chat_template: Where | None = None
 
 
 class Page(Answer, Generic[Item]):
@@ -125,13 +134,14 @@ class ArtifactManifest(Answer):
 
 
 class Job(Answer):
-    """One conversion. `framing` is `auto` until planning has chosen one, and `execution` None until then: whether an
-    engine runs the artifact."""
+    """One conversion, or one upgrade: then `recipe` is None and `upgrade` what was asked for. `framing` is `auto` until
+    planning has chosen one, and `execution` None until then: whether an engine runs the artifact."""
 
     id: UUID
     name: str
     state: JobState
-    recipe: RecipeIdentity
+    recipe: RecipeIdentity | None
+    upgrade: UpgradeRequest | None
     framing: Literal["auto"] | int
     execution: ExecutionRecord | None
     verify: str
@@ -146,6 +156,12 @@ class Job(Answer):
 
 class JobReport(ConversionReport):
     """The report beside a job's artifact: every object's provenance, and the job, in one document."""
+
+    job: Job
+
+
+class UpgradeJobReport(UpgradeReport):
+    """The report beside an upgrade's artifact, and the job, in one document."""
 
     job: Job
 

@@ -77,17 +77,19 @@ class Base(DeclarativeBase):
 
 
 class JobRow(Base):
-    """One conversion. Ids sort by the time of submission."""
+    """One conversion, or one upgrade, which has no recipe. Ids sort by the time of submission."""
 
     __tablename__ = "jobs"
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     state: Mapped[JobState]
-    recipe_id: Mapped[str] = mapped_column(Text)
-    recipe_revision: Mapped[int] = mapped_column(BIG_INTEGER)
-    recipe_sha256: Mapped[str] = mapped_column(HEX_DIGEST)
-    recipe_document: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
+    upgrade: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What file is to be upgraded and how, as submitted; None for a conversion."""
+    recipe_id: Mapped[str | None] = mapped_column(Text)
+    recipe_revision: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    recipe_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST)
+    recipe_document: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
     """The recipe as submitted, so that a later edition of a registered one does not reach into a running job."""
     let: Mapped[dict[str, Any]] = mapped_column(JSON)
     sources: Mapped[dict[str, str]] = mapped_column(JSON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.report import ArtifactRecord, ExecutionRecord, Record, VerificationRecord
+from schemas.report import ArtifactRecord, ExecutionRecord, ObjectReport, Record, VerificationRecord
 
 
 class UpgradedFile(Record):
@@ -22,24 +22,9 @@ class NewTemplate(Record):
     sha256: str
 
 
-class UpgradedObject(Record):
-    """One object of the new files. `kept` is False for a new chat template."""
-
-    index: int
-    name: str
-    kind: str
-    shape: tuple[int, ...] | None
-    format: str | None
-    layout: str
-    offset: int
-    bytes: int
-    kept: bool
-    payload_blake3: str
-
-
-class UpgradeReport(Record):
-    """The report beside upgraded files: of what they were made, and what they are. Verification has full coverage of
-    every byte of the old payload."""
+class UpgradeReportHead(Record):
+    """A report without its objects: of what file the new ones were made, and what they are. `chat_template` is None
+    where the old one was kept; the coverage of verification is every byte of the old payload."""
 
     report: int = 1
     converter: str
@@ -52,4 +37,9 @@ class UpgradeReport(Record):
     execution: ExecutionRecord
     artifact: ArtifactRecord
     verification: VerificationRecord
-    objects: tuple[UpgradedObject, ...]
+
+
+class UpgradeReport(UpgradeReportHead):
+    """The report beside upgraded files. Its objects have no sources: their bytes are the old file's."""
+
+    objects: tuple[ObjectReport, ...]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from schemas.problems import MEDIA_TYPE, Problem
+from service.authentication import DESCRIBED_SCHEMES, TokenBackend, refuse
 from service.dependencies import Service
+from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
-from service.routes import health, jobs, plans, recipes, registry
+from service.request_log import RequestLogMiddleware
+from service.routes import health, jobs, plans, recipes, registry, sign_in, upgrades
+from service.safe_headers import SafeHeadersMiddleware
 from workers.application import celery_application
 from workers.database import Database
 from workers.settings import Settings
@@ -33,8 +38,14 @@ def create_application(settings: Settings) -> FastAPI:
     install_problem_handlers(application, settings)
     # Each goes around those before it.
     application.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)
+    application.add_middleware(AuthenticationMiddleware, backend=TokenBackend(settings.tokens), on_error=refuse)
+    application.add_middleware(OriginMiddleware)
     application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
     application.add_middleware(ProblemMiddleware)
-    for module in (jobs, plans, recipes, registry, health):
+    application.add_middleware(RequestLogMiddleware)
+    application.add_middleware(SafeHeadersMiddleware)
+    for module in (jobs, upgrades, plans, recipes, registry):
+        application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())
+    for module in (health, sign_in):
         application.include_router(module.router)
     return application

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 from fastapi.responses import FileResponse, Response
 from starlette.datastructures import MutableHeaders
 from starlette.types import Receive, Scope, Send
+
+_FROM = re.compile(r"([0-9]{1,1000})-([0-9]{0,1000})")
+_NOTHING = re.compile(r"-0+")
 
 
 class _RangedFileResponse(FileResponse):
@@ -18,10 +23,16 @@ class _RangedFileResponse(FileResponse):
 
     chunk_size = 1 << 20
 
+    def __init__(self, file: Path, *, name: str, headers: Mapping[str, str]) -> None:
+        super().__init__(file, media_type="application/octet-stream", filename=name, headers=headers)
+        self._bytes = file.stat().st_size
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = MutableHeaders(raw=list(scope["headers"]))
         if scope["method"] != "GET" or not headers.get("range", "").strip().lower().startswith("bytes="):
             del headers["range"]
+        else:
+            headers["range"] = _satisfiable(headers["range"], self._bytes)
         await super().__call__({**scope, "headers": headers.raw}, receive, send)
 
 
@@ -36,16 +47,38 @@ FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def artifact_response(request: Request, file: Path, *, sha256: str, name: str) -> Response:
-    """One file of an artifact under the download name `name`, or 304 where the caller has it already."""
+    """One file of an artifact under the download name `name`, or 304 where the caller has it already.
+
+    Raises HTTPException 412 where the caller wants another one only (If-Match).
+    """
     headers = {
         "ETag": f'"{sha256}"',
         "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(sha256)).decode()}:",
     }
-    if _matches(request.headers.get("if-none-match", ""), headers["ETag"]):
+    if_match = request.headers.get("if-match")
+    if if_match is not None and not _matches(if_match, headers["ETag"]):
+        raise HTTPException(HTTPStatus.PRECONDITION_FAILED, f"{name} is another file, with the ETag {headers['ETag']}.")
+    if _matches(request.headers.get("if-none-match", "").replace("W/", ""), headers["ETag"]):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return _RangedFileResponse(file, media_type="application/octet-stream", filename=name, headers=headers)
+    return _RangedFileResponse(file, name=name, headers=headers)
 
 
-def _matches(if_none_match: str, etag: str) -> bool:
-    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
-    return etag in tags or tags == ["*"]
+def _matches(tags: str, etag: str) -> bool:
+    given = [tag.strip() for tag in tags.split(",")]
+    return etag in given or given == ["*"]
+
+
+def _satisfiable(header: str, size: int) -> str:
+    """The ranges without those that lie beyond the end, unless all do (RFC 9110, 14.1.2)."""
+    unit, _, text = header.partition("=")
+    ranges = [one.strip() for one in text.split(",")]
+    within = [one for one in ranges if not _is_beyond(one, size)]
+    return f"{unit}={','.join(within or ranges)}"
+
+
+def _is_beyond(asked: str, size: int) -> bool:
+    found = _FROM.fullmatch(asked)
+    if found is None:
+        return _NOTHING.fullmatch(asked) is not None
+    first, last = found.groups()
+    return int(first) >= size and (not last or int(last) >= int(first))

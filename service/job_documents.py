@@ -18,13 +18,17 @@ from schemas.interface import (
     ManifestPart,
     Page,
     Progress,
+    UpgradeJobReport,
+    UpgradeRequest,
 )
 from schemas.minimum_reader import minimum_reader
 from schemas.problems import Problem
 from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, ReportHead, SourceTensorRecord
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.upgrade_report import UpgradeReportHead
 from workers.database import database_time
+from workers.upgrade_submission import UpgradeSubmission
 
 
 def job_document(session: Session, job: JobRow) -> Job:
@@ -62,10 +66,11 @@ def object_page(
     )
 
 
-def job_report(session: Session, job: JobRow) -> JobReport:
+def job_report(session: Session, job: JobRow) -> JobReport | UpgradeJobReport:
     """The report of a job that is ready."""
+    report: type[JobReport] | type[UpgradeJobReport] = JobReport if job.upgrade is None else UpgradeJobReport
     rows = session.scalars(select(ObjectRow).where(ObjectRow.job_id == job.id).order_by(ObjectRow.index)).all()
-    return JobReport.model_validate(
+    return report.model_validate(
         {
             **(job.report_head or {}),
             "objects": _object_reports(session, job.id, rows),
@@ -90,7 +95,8 @@ def artifact_of(job: JobRow) -> Artifact:
 def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifest:
     """All files of the artifact of a job that is ready; `url` says where the one of an index is downloaded."""
     artifact = artifact_of(job)
-    head = ReportHead.model_validate(job.report_head)
+    kind: type[ReportHead] | type[UpgradeReportHead] = ReportHead if job.upgrade is None else UpgradeReportHead
+    head = kind.model_validate(job.report_head)
     return ArtifactManifest(
         artifact_id=head.artifact.artifact_id,
         framing=head.framing,
@@ -129,7 +135,8 @@ def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
         id=job.id,
         name=job.name,
         state=job.state,
-        recipe=RecipeIdentity(id=job.recipe_id, revision=job.recipe_revision, sha256=job.recipe_sha256),
+        recipe=_recipe(job),
+        upgrade=_upgrade(job),
         framing="auto" if job.framing is None else job.framing,
         execution=None if job.execution is None else ExecutionRecord.model_validate(job.execution),
         verify=job.verify,
@@ -141,6 +148,19 @@ def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
         error=None if job.error is None else Problem.model_validate(job.error),
         artifact=artifact_of(job) if job.state is JobState.READY else None,
     )
+
+
+def _recipe(job: JobRow) -> RecipeIdentity | None:
+    if job.recipe_id is None or job.recipe_revision is None or job.recipe_sha256 is None:
+        return None
+    return RecipeIdentity(id=job.recipe_id, revision=job.recipe_revision, sha256=job.recipe_sha256)
+
+
+def _upgrade(job: JobRow) -> UpgradeRequest | None:
+    if job.upgrade is None:
+        return None
+    submission = UpgradeSubmission.of(job.upgrade)
+    return UpgradeRequest(artifact=submission.artifact, chat_template=submission.chat_template)
 
 
 def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:

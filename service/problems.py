@@ -1,8 +1,8 @@
 """The one place where errors become HTTP answers: problem details (RFC 9457) for every one of them.
 
-Errors of the engine, of request validation and of routing are handled as exceptions. What ready-made parts answer on
-their own as plain text (a Host that is not allowed, a body too large, a range that cannot be served) is rewritten by
-`ProblemMiddleware` on its way out.
+Errors of the engine, of request validation and of routing are handled as exceptions; what else is raised is a fault of
+the program (service/request_log.py). What ready-made parts answer on their own as plain text (a Host that is not
+allowed, a body too large, a range that cannot be served) is rewritten by `ProblemMiddleware` on its way out.
 """
 
 from __future__ import annotations
@@ -19,22 +19,28 @@ from fastapi.responses import Response
 from sqlalchemy.exc import OperationalError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas.errors import NinforgeError
-from schemas.problems import INTERNAL, MEDIA_TYPE, Problem, ProblemFault, problem
+from schemas.problems import MEDIA_TYPE, Problem, ProblemFault, problem
 from schemas.recipe.pointer import escape
 from workers.public_problems import public_problem
 from workers.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
 _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "bad-request",
+    HTTPStatus.UNAUTHORIZED: "unauthenticated",
+    HTTPStatus.FORBIDDEN: "forbidden",
     HTTPStatus.NOT_FOUND: "not-found",
     HTTPStatus.METHOD_NOT_ALLOWED: "method-not-allowed",
     HTTPStatus.CONFLICT: "wrong-state",
     HTTPStatus.GONE: "gone",
+    HTTPStatus.PRECONDITION_FAILED: "precondition-failed",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
     HTTPStatus.UNPROCESSABLE_ENTITY: "request",
@@ -65,7 +71,7 @@ class ProblemMiddleware:
                 await send(message)
             elif not message.get("more_body", False):
                 text = message.get("body", b"").decode()
-                body = _json(_status_problem(HTTPStatus(started["status"]), text))
+                body = _json(status_problem(HTTPStatus(started["status"]), text))
                 headers = MutableHeaders(raw=list(started["headers"]))
                 headers["content-type"] = MEDIA_TYPE
                 headers["content-length"] = str(len(body))
@@ -98,11 +104,8 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
         status = HTTPStatus(error.status_code)
         is_bare = error.detail == status.phrase
         detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
-        return ProblemResponse(_status_problem(status, detail), headers=error.headers)
-
-    @application.exception_handler(Exception)
-    def unexpected(_: Request, __: Exception) -> Response:
-        return ProblemResponse(INTERNAL)
+        headers = {"Allow": _allowed(request)} if status is HTTPStatus.METHOD_NOT_ALLOWED else error.headers
+        return ProblemResponse(status_problem(status, detail), headers)
 
 
 def _is_plain_error(start: Message) -> bool:
@@ -110,13 +113,24 @@ def _is_plain_error(start: Message) -> bool:
     return start["status"] >= 400 and headers.get("content-type", "").startswith("text/plain")
 
 
-def _status_problem(status: HTTPStatus, detail: str) -> Problem:
+def _allowed(request: Request) -> str:
+    """The methods of a path. A router that refuses one names those of the first route alone."""
+    place = {name: request.scope[name] for name in ("type", "path", "root_path", "query_string", "headers", "app")}
+    return ", ".join(
+        method
+        for method in _METHODS
+        if any(route.matches({**place, "method": method})[0] is Match.FULL for route in request.app.routes)
+    )
+
+
+def status_problem(status: HTTPStatus, detail: str) -> Problem:
+    """The problem that stands for a status by itself."""
     return problem(_SLUGS.get(status, "http"), status, status.phrase, detail or status.phrase)
 
 
 def _request_problem(error: RequestValidationError) -> Problem:
     faults = [ProblemFault(at=_pointer(fault, error.body), message=_message(fault)) for fault in error.errors()]
-    summary = _status_problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not as the interface describes it.")
+    summary = status_problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not as the interface describes it.")
     return summary.model_copy(update={"errors": tuple(faults)})
 
 

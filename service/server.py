@@ -10,6 +10,7 @@ import uvicorn
 
 from schemas.errors import OutputError
 from service.application import create_application
+from service.problem_protocol import ProblemProtocol
 from workers.logs import configure_logging
 from workers.settings import Settings
 
@@ -28,6 +29,7 @@ def run_server(settings: Settings, announce: Announce) -> None:
             lambda: announce(_address(settings.host, listener)),
             uvicorn.Config(
                 application,
+                http=ProblemProtocol,
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -22,8 +22,7 @@ def write_parted_model(folder: Path) -> None:
 
 def parted_recipe(folder: Path) -> dict[str, Any]:
     """The recipe of a model that was written into a folder."""
-    document: dict[str, Any] = read_text_document((folder / "recipe.yaml").read_text(), where="recipe.yaml").data
-    return document
+    return _document((folder / "recipe.yaml").read_text())
 
 
 def unexecutable_recipe(folder: Path) -> dict[str, Any]:
@@ -31,8 +30,12 @@ def unexecutable_recipe(folder: Path) -> dict[str, Any]:
     text = (folder / "recipe.yaml").read_text()
     before = '{ name: "{o}query_key", shape: ["=2*gK", "=H"], format: Q4G64_F16S'
     assert before in text
-    changed = text.replace(before, before.replace("Q4G64", "Q6G64"))
-    document: dict[str, Any] = read_text_document(changed, where="recipe.yaml").data
+    return _document(text.replace(before, before.replace("Q4G64", "Q6G64")))
+
+
+def _document(text: str) -> dict[str, Any]:
+    document = read_text_document(text, where="recipe.yaml").data
+    assert isinstance(document, dict)
     return document
 
 

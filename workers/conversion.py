@@ -20,25 +20,23 @@ from sqlalchemy.exc import OperationalError
 
 from schemas.errors import CancelledError, NinforgeError, SourceError, VerificationError
 from schemas.problems import INTERNAL, Problem
-from schemas.report import VerificationRecord, VerifiedObject
+from schemas.report import VerifiedObject
 from schemas.states import Stage
-from schemas.tables import JobRow, ObjectRow, SourceTensorRow
+from schemas.tables import JobRow, ObjectRow
 from workers import claims, job_records
 from workers.claims import Claim, ClaimLostError
+from workers.conversion_work import ConversionWork
 from workers.database import Database
-from workers.engine.artifact_identity import artifact_id
 from workers.engine.container.writer import artifact_paths
-from workers.engine.encode import create_work_files, encode_objects, inscribe_artifact_id
-from workers.engine.execution import require_executable
-from workers.engine.plan import Plan
-from workers.engine.planned_objects import SourceTensor
-from workers.engine.report import report_head
-from workers.engine.verify import Coverage, verify_artifact
+from workers.engine.encode import create_work_files
 from workers.heartbeat import Heartbeat
+from workers.job_work import JobWork
 from workers.public_problems import public_problem
 from workers.settings import Settings
 from workers.storage import Storage, VerifiedFile
-from workers.submission import Submission, plan_submission
+from workers.submission import Submission
+from workers.upgrade_submission import UpgradeSubmission
+from workers.upgrade_work import UpgradeWork
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +62,7 @@ class Conversion:
     def __init__(self, context: WorkerContext, job_id: UUID) -> None:
         self._context = context
         self._job_id = job_id
-        self._plan: Plan | None = None
+        self._work: JobWork | None = None
 
     def advance(self) -> None:
         """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due.
@@ -82,9 +80,8 @@ class Conversion:
             return
         storage, database = self._context.storage, self._context.database
         with self._working_under(claim):
-            plan = self._planned()
-            if not self._job().allow_unexecutable:
-                require_executable(plan.recipe, plan.execution)
+            plan = self._checked_work().planned()
+            self._checked_work().require_wanted()
             storage.discard_superseded(self._job_id, claim.id)
             with database.writing() as session:
                 job_records.reserve_disk(session, claim, plan.file_bytes, storage)
@@ -100,14 +97,7 @@ class Conversion:
     def _encode_objects(self) -> None:
         while not self._context.stopping.is_set() and (claim := self._claim_objects()):
             with self._working_under(claim) as heartbeat:
-                encoded = encode_objects(
-                    self._planned(),
-                    self._work_entry(),
-                    claim.indices,
-                    threads=self._context.settings.threads,
-                    worker=self._context.name,
-                    observer=heartbeat,
-                )
+                encoded = self._checked_work().encode(self._work_entry(), claim.indices, self._context.name, heartbeat)
                 with self._context.database.writing() as session:
                     job_records.record_encoded(session, claim, encoded)
 
@@ -133,30 +123,13 @@ class Conversion:
         """Verifies all work files of the job and records it."""
         with self._context.database.writing() as session:
             job_records.begin_verifying_progress(session, claim)
-        plan, coverage, entry = self._planned(), Coverage(self._job().verify), self._work_entry()
-        identity = artifact_id(plan, self._source_digests())
-        inscribe_artifact_id(plan, entry, identity)
-        verification = verify_artifact(
-            plan,
-            entry,
-            coverage=coverage,
-            threads=self._context.settings.threads,
-            observer=heartbeat,
-            artifact_id=identity,
-        )
-        self._check_digests(verification.objects)
-        record = VerificationRecord(coverage=coverage, seed=verification.seed)
-        head = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
+        work, entry = self._checked_work(), self._work_entry()
+        verified = work.verify(entry, heartbeat)
+        self._check_digests(verified.objects)
         with self._context.database.writing() as session:
-            job_records.record_verified(session, claim, verification.objects, head)
-        files = zip(artifact_paths(entry, plan.arrangement), verification.sha256, verification.stamps, strict=True)
+            job_records.record_verified(session, claim, verified.objects, verified.head)
+        files = zip(artifact_paths(entry, work.planned().arrangement), verified.sha256, verified.stamps, strict=True)
         return [VerifiedFile(path, sha256, stamp) for path, sha256, stamp in files]
-
-    def _source_digests(self) -> dict[SourceTensor, str]:
-        """BLAKE3 of every source tensor, as encoding recorded it."""
-        with self._context.database.reading() as session:
-            rows = session.scalars(select(SourceTensorRow).where(SourceTensorRow.job_id == self._job_id)).all()
-        return {(row.source, row.tensor): row.blake3 for row in rows if row.blake3 is not None}
 
     def _check_digests(self, verified: Sequence[VerifiedObject]) -> None:
         """Raises VerificationError if a payload is not the one that its encoder recorded."""
@@ -174,17 +147,21 @@ class Conversion:
                     found=found.payload_blake3,
                 )
 
-    def _planned(self) -> Plan:
-        """The plan of the job. Raises SourceError if its sources are no longer what it was first planned with."""
-        if self._plan is None:
-            with self._context.database.reading() as session:
+    def _checked_work(self) -> JobWork:
+        """The work of the job. Raises SourceError if what it is made of is no longer what it was first planned with."""
+        if self._work is None:
+            context = self._context
+            with context.database.reading() as session:
                 job = session.get_one(JobRow, self._job_id)
-                submission = Submission.of(job)
-            plan = plan_submission(submission, self._context.settings)
-            if job.fingerprint not in (None, plan.fingerprint):
+                work: JobWork
+                if job.upgrade is None:
+                    work = ConversionWork(Submission.of(job), self._job_id, context.settings, context.database)
+                else:
+                    work = UpgradeWork(UpgradeSubmission.of(job.upgrade), context.settings, context.storage)
+            if job.fingerprint not in (None, work.planned().fingerprint):
                 raise SourceError("sources", expected="the files that the job was planned with", found="changed ones")
-            self._plan = plan
-        return self._plan
+            self._work = work
+        return self._work
 
     def _job(self) -> JobRow:
         with self._context.database.reading() as session:

@@ -66,7 +66,7 @@ class Database:
 
     def upgrade(self) -> None:
         """Brings the tables to the newest migration. Processes that start together wait for each other."""
-        with self._writing_engine.begin() as connection:
+        with self._writing_engine.connect() as connection, _without_foreign_keys(connection), connection.begin():
             if connection.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             alembic.command.upgrade(migration_config(connection), "head")
@@ -81,6 +81,21 @@ def migration_config(connection: Connection) -> alembic.config.Config:
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
+
+
+@contextmanager
+def _without_foreign_keys(connection: Connection) -> Iterator[None]:
+    """SQLite changes a table by making it anew, and dropping the old one would take along all that refers to it. What a
+    migration may not break holds again after the block, whose connection is thrown away."""
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.dbapi_connection
+        driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            yield
+        finally:
+            connection.invalidate()
+    else:
+        yield
 
 
 def database_time(session: Session) -> datetime:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextvars import copy_context
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -38,7 +40,8 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
         self._unsaved: set[int] = set()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.id}", daemon=True)
+        beat = partial(copy_context().run, self._beat)  # its log records are of the same job
+        self._thread = threading.Thread(target=beat, name=f"heartbeat-{claim.id}", daemon=True)
 
     def __enter__(self) -> Heartbeat:
         self._thread.start()

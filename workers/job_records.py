@@ -15,14 +15,16 @@ from schemas.recipe.expanded import ExpandedRecipe
 from schemas.report import EncodedObject, ReportHead, VerifiedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.upgrade_report import UpgradeReportHead
 from workers import claims
 from workers.claims import Claim
 from workers.database import database_time
-from workers.engine.plan import Plan
-from workers.engine.planned_objects import PlannedObject
+from workers.engine.container.directory import Framing
 from workers.identifiers import time_ordered_id
+from workers.job_work import PlannedJob, PlannedJobObject
 from workers.storage import Storage
 from workers.submission import Submission
+from workers.upgrade_submission import UpgradeSubmission
 
 
 def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str) -> JobRow:
@@ -50,6 +52,26 @@ def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, 
     return job
 
 
+def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str) -> JobRow:
+    """Adds a job that upgrades a file, queued."""
+    job = JobRow(
+        id=time_ordered_id(),
+        name=name,
+        state=JobState.QUEUED,
+        upgrade=submission.values(),
+        let={},
+        sources={},
+        resources={},
+        framing=int(Framing.THREE),
+        verify="full",
+        device="auto",
+        created_at=database_time(session),
+        lost_claims=0,
+    )
+    session.add(job)
+    return job
+
+
 def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Storage) -> None:
     """Reserves the disk of one artifact, over all jobs together.
 
@@ -69,7 +91,7 @@ def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Stora
     job.file_bytes = file_bytes
 
 
-def record_plan(session: Session, claim: Claim, plan: Plan, work_files: str) -> None:
+def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: str) -> None:
     """Records the planned objects and what they are made of; the job is converting from here on."""
     job = claims.require(session, claim)
     job.framing = plan.framing
@@ -149,7 +171,9 @@ def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObje
     claims.end(session, claim)
 
 
-def record_verified(session: Session, claim: Claim, verified: Sequence[VerifiedObject], head: ReportHead) -> None:
+def record_verified(
+    session: Session, claim: Claim, verified: Sequence[VerifiedObject], head: ReportHead | UpgradeReportHead
+) -> None:
     """Records that the whole file passed, and the head of its report. The claim goes on: what is left is to publish."""
     job = claims.require(session, claim)
     session.execute(
@@ -198,7 +222,7 @@ def begin_verifying_progress(session: Session, claim: Claim) -> None:
     session.execute(update(ObjectRow).where(ObjectRow.job_id == claim.job_id).values(bytes_done=0))
 
 
-def _object_values(job_id: UUID, planned: PlannedObject) -> dict[str, Any]:
+def _object_values(job_id: UUID, planned: PlannedJobObject) -> dict[str, Any]:
     return {
         "job_id": job_id,
         "index": planned.index,

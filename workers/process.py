@@ -15,7 +15,7 @@ from celery import Celery, signals
 from workers.application import ADVANCE, celery_application, wake
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
-from workers.logs import configure_logging
+from workers.logs import configure_logging, logging_with
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.sweeper import sweep
@@ -86,7 +86,7 @@ def _register_task(application: Celery, context: WorkerContext) -> _Busy:
 
     @application.task(name=ADVANCE)  # type: ignore[untyped-decorator] # Celery has no types
     def advance(job_id: str) -> None:
-        with busy.at_work():
+        with busy.at_work(), logging_with(job_id=job_id):
             Conversion(context, UUID(job_id)).advance()
 
     return busy

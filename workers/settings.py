@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from workers.tokens import Token, parse_tokens
+
 
 def _split(separator: str) -> BeforeValidator:
     def split(value: object) -> object:
@@ -29,7 +31,7 @@ def _below_data(settings: dict[str, Any]) -> tuple[Path, ...]:
 class Settings(BaseSettings):
     """Every setting with its default. The variable of `source_roots` is `NINFORGE_SOURCE_ROOTS`, and so on."""
 
-    model_config = SettingsConfigDict(env_prefix="NINFORGE_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="NINFORGE_", frozen=True, extra="forbid", hide_input_in_errors=True)
 
     data: Annotated[Path, Field(validate_default=True)] = Path("ninforge-data")
     """Folder of everything that the service keeps: database and queue where it has no other, work files, artifacts."""
@@ -43,8 +45,15 @@ class Settings(BaseSettings):
     broker_url: str | None = None
     """Celery's URL of a Redis server; without one, files in the data folder."""
 
+    tokens_file: Path | None = None
+    """File with one token a line, instead of `tokens`; empty lines and lines that begin with # are skipped."""
+
+    tokens: Annotated[tuple[Token, ...], NoDecode, Field(validate_default=True)] = ()
+    """Tokens, one of which each request has to show, as NAME:read:SECRET or NAME:submit:SECRET, separated by commas.
+    Without any, nobody is asked."""
+
     host: str = "127.0.0.1"
-    """Address to listen on. Only loopback addresses: nothing yet asks a caller who it is."""
+    """Address to listen on: a loopback address, unless there are tokens."""
 
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """Port to listen on; 0 takes a free one."""
@@ -95,18 +104,43 @@ class Settings(BaseSettings):
     def _redis(cls, url: str | None) -> str | None:
         return _of_scheme(url, "redis", "rediss", "redis+socket")
 
+    @field_validator("tokens", mode="before")
+    @classmethod
+    def _parsed_tokens(cls, tokens: object, info: ValidationInfo) -> object:
+        file = info.data.get("tokens_file")
+        if isinstance(tokens, str):
+            if file is not None:
+                raise ValueError("expected NINFORGE_TOKENS or NINFORGE_TOKENS_FILE, found both")
+            return parse_tokens(tokens.split(","))
+        # A worker that takes over the settings of another process has the tokens already.
+        return tokens if tokens or file is None else parse_tokens(_lines_with_tokens(file))
+
     @field_validator("host")
     @classmethod
-    def _loopback(cls, host: str) -> str:
-        if host == "localhost" or _is_loopback(host):
+    def _loopback(cls, host: str, info: ValidationInfo) -> str:
+        # Where the tokens are wrong, that is told, and not also that there are none.
+        if host == "localhost" or _is_loopback(host) or info.data.get("tokens") != ():
             return host
-        raise ValueError(f"expected a loopback address (127.0.0.1, ::1, localhost), found {host!r}")
+        raise ValueError(
+            f"expected a loopback address (127.0.0.1, ::1, localhost) as long as there is no token, found {host!r}"
+        )
 
 
 def _of_scheme(url: str | None, *schemes: str) -> str | None:
     if url is not None and url.partition("://")[0] not in schemes:
         raise ValueError(f"expected a URL that begins with {schemes[0]}://, found {url.partition('://')[0]!r}")
     return url
+
+
+def _lines_with_tokens(file: Path) -> list[str]:
+    try:
+        lines = [line.strip() for line in file.read_text().splitlines()]
+    except (OSError, UnicodeDecodeError):
+        raise ValueError(f"expected a file of text that can be read, found none at {file}") from None
+    tokens = [line for line in lines if line and not line.startswith("#")]
+    if not tokens:
+        raise ValueError(f"expected a token in each line, found none in {file}")
+    return tokens
 
 
 def _is_loopback(host: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from schemas.errors import OutputError, VerificationError
-from workers.engine.container.writer import sync_folder
+from workers.engine.container.output_file import sync_folder
 from workers.engine.file_stamp import FileStamp
 
 _BLOCK = 512

@@ -35,7 +35,7 @@ class Submission:
     def of(cls, job: JobRow) -> Submission:
         """What a job was submitted with."""
         return cls(
-            document=job.recipe_document,
+            document=job.recipe_document or {},
             let=job.let,
             sources=job.sources,
             resources=job.resources,
@@ -107,7 +107,7 @@ def _located(kind: str, given: Mapping[str, str], roots: Roots, faults: list[Fau
     places: dict[str, Path] = {}
     for name, where in given.items():
         try:
-            place = _place(where, roots, f"{kind} {name}")
+            place = place_below(where, roots, f"{kind} {name}")
             roots.resolve(place, f"{kind} {name}")
         except SourceError as error:
             faults.append(Fault(f"/{kind}s/{escape(name)}", str(error)))
@@ -116,8 +116,11 @@ def _located(kind: str, given: Mapping[str, str], roots: Roots, faults: list[Fau
     return places
 
 
-def _place(where: str, roots: Roots, owner: str) -> Path:
-    """The path that a text means. A relative one is below the first root that has something there."""
+def place_below(where: str, roots: Roots, owner: str) -> Path:
+    """The path that a text means. A relative one is below the first root that has something there.
+
+    Raises SourceError, which `owner` begins, for a URI, and where there are no roots.
+    """
     if "://" in where or where.startswith("hf:"):
         raise SourceError(owner, expected="a path below the source roots", found=f"the URI {where!r}")
     candidates = [root / where for root in roots.below or ()]

@@ -9,6 +9,7 @@ from uuid import UUID
 from schemas.problems import problem
 from workers import claims, job_records
 from workers.database import Database
+from workers.logs import logging_with
 from workers.storage import Storage
 
 logger = logging.getLogger(__name__)
@@ -22,7 +23,8 @@ def sweep(database: Database, storage: Storage) -> UUID | None:
     with database.reading() as session:
         expired = claims.jobs_with_expired_claims(session)
     for job_id in expired:
-        _undo_expired(database, storage, job_id)
+        with logging_with(job_id=str(job_id)):
+            _undo_expired(database, storage, job_id)
     with database.reading() as session:
         return claims.waiting_job(session)
 

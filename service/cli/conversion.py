@@ -39,6 +39,7 @@ from service.cli.output_places import (
 )
 from service.cli.progress import Phase, watched
 from service.cli.recipe_argument import given_recipe
+from service.cli.verdict import say_verdict
 from workers.engine.container.writer import artifact_paths
 from workers.engine.execution import require_executable
 from workers.engine.plan import Plan, plan_conversion
@@ -207,8 +208,7 @@ def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
 
 def _show_engines(planned: Plan) -> None:
     say(f"opens in {minimum_reader(planned.framing)}")
-    execution = planned.execution
-    say(f"in an engine: {execution.verdict}" + "".join(f"\n  {reason}" for reason in execution.reasons))
+    say_verdict(planned.execution.verdict, planned.execution.reasons)
 
 
 def _show_formats(planned: Plan) -> None:

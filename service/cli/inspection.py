@@ -12,6 +12,7 @@ from rich.filesize import decimal
 from schemas.minimum_reader import minimum_reader
 from service.cli.consoles import counted, say, say_document, say_table, sized
 from service.cli.options import JsonOption
+from service.cli.verdict import say_verdict
 from workers.engine.container.directory import ForeignObject, ResourceObject, StoredObject, TensorObject
 from workers.engine.container.front import Artifact
 from workers.engine.container.gaps import stray_bytes
@@ -105,7 +106,7 @@ def _show_identity(artifact: Artifact) -> None:
         bindings, uses = counted(len(description.bindings), "binding"), counted(len(description.uses), "use")
         say(f"components {', '.join(description.components)}; {bindings}, {uses}")
         execution = _execution(artifact, artifact.model)
-        say(f"in an engine: {execution.verdict}" + "".join(f"\n  {reason}" for reason in execution.reasons))
+        say_verdict(execution.verdict, execution.reasons)
 
 
 def _row(stored: StoredObject) -> tuple[str | int, ...]:

@@ -15,6 +15,7 @@ from service.cli.inspection import FileArgument
 from service.cli.options import ArtifactIdOption, JsonOption, PartBytesOption, ThreadsOption, thread_count, usage_error
 from service.cli.output_places import check_output, parse_output, pending_file, publish_report, same_place
 from service.cli.progress import Phase, watched
+from service.cli.verdict import say_verdict
 from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.slices import DEFAULT_PART_BYTES
@@ -112,5 +113,5 @@ def _show_result(made: UpgradeReport, file: Path, outputs: tuple[Path, ...]) -> 
     else:
         say(f"chat template: replaced, SHA-256 {made.chat_template.sha256}")
     say(f"opens in {made.minimum_reader}")
-    say(f"in an engine: {made.execution.verdict}" + "".join(f"\n  {reason}" for reason in made.execution.reasons))
+    say_verdict(made.execution.verdict, made.execution.reasons)
     say("verified: every byte of the old payload is the same in the new files")

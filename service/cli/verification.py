@@ -113,9 +113,13 @@ def _by_itself(artifact: Artifact, file: Path, threads: int) -> _Held:
 
     payload_bytes = sum(stored.bytes for stored in artifact.objects)
     with watched(Phase("verifying", payload_bytes)) as (observer,):
-        whole = verify_words(file, threads=threads, observer=observer)
-    shown = "structure, zero gaps, and that every stored word is one that its format allows"
-    return _Held(whole.sha256, whole.payload_blake3, (shown,), (NOT_SHOWN,))
+        legal = verify_words(file, threads=threads, observer=observer)
+    gaps = "gaps where they must be zero" if legal.free else "zero gaps"
+    shown = [f"structure, {gaps}, and that every stored word is one that its format allows"]
+    if artifact.description is not None:
+        shown.append("what its architecture asks: parameters bound, uses, policies, divisors, token ids, resources")
+    free = tuple(f"what is in bytes that may be anything: {stray}" for stray in legal.free)
+    return _Held(legal.digests.sha256, legal.digests.payload_blake3, tuple(shown), (NOT_SHOWN, *free))
 
 
 def _against_sources(planned: Plan, file: Path, threads: int) -> _Held:

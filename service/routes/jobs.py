@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from schemas.interface import ArtifactManifest, Job, JobReport, JobRequest, Page
+from schemas.interface import ArtifactManifest, Job, JobReport, JobRequest, Page, UpgradeJobReport
 from schemas.report import ObjectReport
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow
@@ -71,7 +71,7 @@ def list_objects(
 
 
 @router.get("/{job_id}/report")
-def show_report(job_id: JobId, service: CurrentService) -> JobReport:
+def show_report(job_id: JobId, service: CurrentService) -> JobReport | UpgradeJobReport:
     """The report of a job that is ready: what was made, of what, how, and what was checked."""
     with service.database.reading() as session:
         return job_documents.job_report(session, _ready(session, job_id))

@@ -39,7 +39,9 @@ def test_what_it_says(model: Model) -> None:
         "Q4G64_F16S          1   4352  4.4 kB",
         "FP32                1     64  64 bytes",
         f"{out}: 8768 bytes (8.8 kB), SHA-256 {digest}",
-        "opens in engines that read framing 2; current engines, which read framing 3 alone, refuse it",
+        "opens in an older engine that reads framing 2; current ones, which read framing 3 alone, refuse it",
+        "in an engine: not known",
+        "  framing 2 does not say what its objects are, and the recipe claims no target",
         "verified: every row of every object",
         "warning: /sources/base/unused/1: the pattern 'idle.*' matches no tensor",
     ]
@@ -79,9 +81,10 @@ def test_framings(model: Model, framing: int) -> None:
     out = model.convert("out", "--framing", str(framing))
     assert out.read_bytes()[:8] == b"NINFER\0" + bytes([framing])
     shown = answered("inspect", out)
-    assert (shown["framing"], shown["minimum_reader"]) == (framing, framing)
+    assert shown["framing"] == framing
+    assert f"that reads framing {framing};" in shown["minimum_reader"]
     assert shown["weights_id"] == (None if framing == 1 else "test-weights")
-    assert f"engines that read framing {framing};" in succeeded("inspect", out)
+    assert f"engine that reads framing {framing};" in succeeded("inspect", out)
     assert "ok: every word" in succeeded("verify", out, "--recipe", *model.given)
 
 

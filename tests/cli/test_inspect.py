@@ -13,10 +13,11 @@ def test_json(model: Model) -> None:
     planned = answered("plan", *model.given)
     assert answered("inspect", out) == {
         "framing": 2,
-        "minimum_reader": 2,
+        "minimum_reader": planned["minimum_reader"],
         "model_id": "test-model",
         "weights_id": "test-weights",
         "file_bytes": planned["file_bytes"],
+        "parts": [{"name": None, "bytes": planned["file_bytes"]}],
         "payload_offset": planned["payload_offset"],
         "directory_sha256": planned["directory_sha256"],
         "objects": [
@@ -32,8 +33,8 @@ def test_an_artifact_that_others_made(model: Model) -> None:
     path.write_bytes(file_bytes(TEXT_1, magic=b"NINFER\0\x01"))
     assert succeeded("inspect", path).splitlines() == [
         "tiny, framing 1",
-        "4 objects, 5380 bytes (5.4 kB), payload at byte 4096",
-        "opens in engines that read framing 1; current engines, which read framing 3 alone, refuse it",
+        "4 objects, 5380 bytes (5.4 kB) in 1 file, payload at byte 4096",
+        "opens in an older engine that reads framing 1; current ones, which read framing 3 alone, refuse it",
         "object           shape     format        offset  bytes  size",
         "frontend/é.json            raw-bytes-v1       0      5  5 bytes",
         "bias             [3]       BF16             256      6  6 bytes",

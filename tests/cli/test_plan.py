@@ -12,6 +12,13 @@ def test_json_has_the_names_of_the_interface(model: Model) -> None:
     out = model.convert("out").read_bytes()
     json_bytes = int.from_bytes(out[8:16], "little")
     assert planned == {
+        "framing": 2,
+        "minimum_reader": "an older engine that reads framing 2; current ones, which read framing 3 alone, refuse it",
+        "execution": {
+            "verdict": "not known",
+            "reasons": ["framing 2 does not say what its objects are, and the recipe claims no target"],
+        },
+        "parts": [{"name": "test.v2.ninfer", "bytes": len(out)}],
         "objects": [
             {
                 "name": "vocab",
@@ -56,8 +63,10 @@ def test_json_has_the_names_of_the_interface(model: Model) -> None:
 def test_what_it_says(model: Model) -> None:
     assert succeeded("plan", *model.given, "--let", "H=16").splitlines() == [
         "test-model / test-weights, framing 2",
-        "3 objects, 6720 bytes (6.7 kB), 4.358 bits a weight",
-        "opens in engines that read framing 2; current engines, which read framing 3 alone, refuse it",
+        "3 objects, 6720 bytes (6.7 kB) in 1 file, 4.358 bits a weight",
+        "opens in an older engine that reads framing 2; current ones, which read framing 3 alone, refuse it",
+        "in an engine: not known",
+        "  framing 2 does not say what its objects are, and the recipe claims no target",
         "format        objects  bytes  size",
         "raw-bytes-v1        1      8  8 bytes",
         "Q4G64_F16S          1   2176  2.2 kB",

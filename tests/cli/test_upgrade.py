@@ -118,5 +118,5 @@ def test_without_that_sizes_are_those_of_the_target(miniature: Miniature, tmp_pa
     old = miniature.recipe.with_name("old.ninfer")
     message = refused("upgrade", old, "--out", tmp_path / "new.ninfer")
     assert "expected the objects of qwen3.6-27b/groupwise-int, found 1001 faults:" in message
-    assert "the target has 'text/layers/63/input_norm', which the file does not hold" in message
+    assert "the target has 'text/layers/6/input_norm', which the file does not hold" in message
     assert list(tmp_path.iterdir()) == []

@@ -72,7 +72,7 @@ def test_each_form_finds_what_it_can_find(model: Model, made: Path) -> None:
 
 def test_an_artifact_of_other_values(model: Model) -> None:
     out = model.convert("out", "--let", "H=16")
-    assert "directory, byte" in refused("verify", out, "--recipe", *model.given)
+    assert "header and directory of out, byte" in refused("verify", out, "--recipe", *model.given)
     said = succeeded("verify", out, "--recipe", *model.given, "--let", "H=16")
     assert "with `let` values overridden, which makes no claim to the recipe's target" in said
 
@@ -90,14 +90,21 @@ def test_the_report_of_a_service(model: Model, made: Path) -> None:
     assert "BLAKE3 of 3 payloads are those of the report" in succeeded("verify", made, "--report", report)
 
 
+def _parts(report: dict[str, Any], **members: object) -> dict[str, Any]:
+    """The report's artifact with other members in its only part."""
+    [part] = report["artifact"]["parts"]
+    return {"artifact": {**report["artifact"], "parts": [{**part, **members}]}}
+
+
 def test_the_report_of_another_artifact(model: Model, made: Path) -> None:
     report = json.loads((model.folder / "report.json").read_bytes())
     renamed = [{**report["objects"][0], "name": "vocabulary"}, *report["objects"][1:]]
     for members, said in [
         ({"objects": report["objects"][:2]}, "objects: expected 2, as reported, found 3"),
         ({"objects": renamed}, "objects[0]: expected 'vocabulary', as reported, found 'vocab'"),
-        ({"artifact": {**report["artifact"], "bytes": 8769}}, "file: expected 8769 bytes with SHA-256"),
-        ({"artifact": {**report["artifact"], "sha256": "00" * 32}}, f"SHA-256 {'00' * 32}, as reported, found 8768"),
+        (_parts(report, bytes=8769), "file with the entry: expected 8769 bytes with SHA-256"),
+        (_parts(report, sha256="00" * 32), f"SHA-256 {'00' * 32}, as reported, found 8768"),
+        ({"artifact": {**report["artifact"], "parts": []}}, "files: expected 0, as reported, found 1"),
     ]:
         assert said in refused("verify", made, "--report", other_report(model, **members))
 
@@ -110,8 +117,11 @@ def test_the_report_of_another_artifact(model: Model, made: Path) -> None:
         ("[" * 100_000, "too many levels of nesting"),
         ("[]", "member /: expected a report"),
         ("{}", "member /artifact: expected a report"),
-        ('{"artifact": {"bytes": "1", "sha256": ""}}', "member /artifact/bytes: expected a report"),
-        ('{"artifact": {"bytes": 1, "sha256": null}}', "member /artifact/sha256: expected a report"),
+        (
+            '{"artifact": {"parts": [{"bytes": "1", "sha256": ""}]}}',
+            "member /artifact/parts/0/bytes: expected a report",
+        ),
+        ('{"artifact": {"parts": [{"bytes": 1, "sha256": 1}]}}', "member /artifact/parts/0/sha256: expected a report"),
     ],
 )
 def test_what_is_no_report(model: Model, made: Path, content: str, said: str) -> None:

@@ -126,7 +126,11 @@ def _objects(objects: Any, payload_bytes: int) -> dict[str, int | None]:
         _integer(one["offset"], end)
         _integer(one["bytes"], 1)
         end = one["offset"] + one["bytes"]
-        found[one["id"]] = _elements(one) if one["kind"] == "tensor" else _id(one["encoding"])
+        if one["kind"] == "tensor":
+            found[one["id"]] = _elements(one)
+        else:
+            _id(one["encoding"])
+            found[one["id"]] = None
     _hold(end <= payload_bytes)
     return found
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from schemas.registry import Format
 from schemas.storage_layouts import payload
 from tests.container.model_samples import inscription
+from tests.container.writing_processes import Piece
 from workers.engine.container.arrangement import Arrangement
 from workers.engine.container.directory import StoredObject, TensorObject
 from workers.engine.container.model_arrangement import arrange_model
@@ -39,9 +40,6 @@ EVERYTHING: tuple[UnplacedObject, ...] = (
     *TENSORS[5:],
     UnplacedResource("last", 5),
 )
-
-Piece = tuple[int, int, bytes]
-"""Index of an object, offset in it, bytes to write there."""
 
 
 def arranged(objects: Sequence[UnplacedObject], part_bytes: int) -> Arrangement:

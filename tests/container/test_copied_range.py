@@ -88,6 +88,10 @@ def test_whole_blocks_are_shared_where_the_file_system_can(
     assert asked == [(source, BLOCK, 2 * BLOCK, 3 * BLOCK)]
     assert content(target) == BEFORE[: 3 * BLOCK] + CONTENT[BLOCK:][:count] + BEFORE[3 * BLOCK + count :]
     asked.clear()
+    assert copy_range(source, BLOCK + 7, target, 7, 2 * BLOCK) == 2 * BLOCK
+    assert asked == [(source, 2 * BLOCK, BLOCK, BLOCK)]
+    assert content(target)[7 : 7 + 2 * BLOCK] == CONTENT[BLOCK + 7 :][: 2 * BLOCK]
+    asked.clear()
     copy_range(source, 1, target, 0, BLOCK)
     copy_range(source, 0, target, 1, BLOCK)
     copy_range(source, 0, target, 0, BLOCK - 1)

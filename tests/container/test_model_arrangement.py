@@ -110,9 +110,9 @@ def test_the_golden_files_come_out_byte_for_byte_and_are_read_back(
         for stored, data in zip(arrangement.objects, payloads, strict=True):
             files.write_at(stored, 0, data)
         assert [path.name for path in files.paths] == names
-    data = [(tmp_path / name).read_bytes() for name in names]
-    assert [len(one) for one in data] == sizes
-    assert [hashlib.sha256(one).hexdigest() for one in data] == digests
+    written = [(tmp_path / name).read_bytes() for name in names]
+    assert [len(one) for one in written] == sizes
+    assert [hashlib.sha256(one).hexdigest() for one in written] == digests
     with ArtifactReader(tmp_path / names[0]) as reader:
         assert reader.artifact.description == arrangement.description
         assert reader.artifact.objects == arrangement.objects

@@ -104,11 +104,16 @@ def break_continuation(change: Callable[[bytes], bytes]) -> Callable[[Path], obj
     return lambda path: path.write_bytes(change(path.read_bytes()))
 
 
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 CONTINUATIONS: list[tuple[str, Callable[[Path], object], str]] = [
     ("missing", Path.unlink, "PART: expected a readable file, found No such file or directory"),
     (
         "a folder",
-        lambda path: (path.unlink(), path.mkdir()),
+        make_folder,
         "PART: expected a regular file, found a directory",
     ),
     (

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import resource
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +10,6 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-import workers
 from schemas.errors import ArtifactError, OutputError, VerificationError
 from schemas.registry import Format
 from schemas.storage_layouts import payload
@@ -30,6 +26,7 @@ from tests.container.part_samples import (
     shuffled_pieces,
     write_pieces,
 )
+from tests.container.writing_processes import write_from_two_processes
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.placement import UnplacedResource, UnplacedTensor
 from workers.engine.container.reader import ArtifactReader
@@ -73,6 +70,10 @@ def test_a_boundary_anywhere_in_a_tensor_changes_nothing(tmp_path: Path, tensor:
         folder.mkdir()
         with ArtifactFiles.create(folder / "m.ninfer", arrangement) as files:
             write_pieces(files, shuffled_pieces(arrangement, seed=cut))
+            for one in arrangement.objects:
+                back = bytearray(one.bytes)
+                files.read_at(one, 0, back)
+                assert back == payload_of(one)
         assert [one.read_bytes() for one in files.paths] == files_of(arrangement)
         check_file_set(folder / "m.ninfer", [payload_of(one) for one in arrangement.objects])
 
@@ -104,31 +105,12 @@ def test_threads_fill_parts_of_any_size_in_any_order(tmp_path: Path, limit: int)
     check_file_set(tmp_path / "m.ninfer", [payload_of(one) for one in SINGLE.objects])
 
 
-WRITING_PROCESS = """
-import pickle, sys
-from workers.engine.container.writer import ArtifactFiles
-path, arrangement, pieces = pickle.load(sys.stdin.buffer)
-with ArtifactFiles.open(path, arrangement) as files:
-    for index, offset, data in pieces:
-        files.write_at(arrangement.objects[index], offset, data)
-    files.sync()
-"""
-
-
 def test_two_processes_fill_the_parts_in_any_order(tmp_path: Path) -> None:
     arrangement = arranged(EVERYTHING, 3 * BLOCK)
     pieces = shuffled_pieces(arrangement, seed=2)
     path = tmp_path / "m.ninfer"
     ArtifactFiles.create(path, arrangement).close()
-    root = Path(workers.__file__).parents[1]
-    processes = [
-        subprocess.Popen([sys.executable, "-c", WRITING_PROCESS], stdin=subprocess.PIPE, cwd=root) for _ in range(2)
-    ]
-    for i, process in enumerate(processes):
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            pickle.dump((path, arrangement, pieces[i::2]), stdin)
-    assert [process.wait(120) for process in processes] == [0, 0]
+    write_from_two_processes(path, arrangement, pieces)
     check_file_set(path, [payload_of(one) for one in SINGLE.objects])
 
 
@@ -164,6 +146,20 @@ def test_three_thousand_parts_take_few_descriptors(tmp_path: Path, monkeypatch: 
             reader.read_at(stored, edge - 1, word)
             assert int.from_bytes(word, "little") == number % 2**16
         assert stray_bytes(reader) == ()
+
+
+def test_closed_files_are_neither_written_nor_read(tmp_path: Path) -> None:
+    arrangement = arranged(EVERYTHING, 3 * BLOCK)
+    path = put(tmp_path, arrangement, files_of(arrangement))
+    last = arrangement.objects[-1]
+    files, reader = ArtifactFiles.open(path, arrangement), ArtifactReader(path)
+    files.close()
+    reader.close()
+    with pytest.raises(OutputError, match=r"expected 5 bytes to be written, found Bad file descriptor$"):
+        files.write_at(last, 0, b"12345")
+    with pytest.raises(ArtifactError, match=r"expected readable bytes, found Bad file descriptor$"):
+        reader.read_at(last, 0, bytearray(5))
+    assert path.with_name(arrangement.slices[-1].name or "").read_bytes() == files_of(arrangement)[-1]
 
 
 def test_an_artifact_id_reaches_every_file_and_leaves_the_rest(tmp_path: Path) -> None:

@@ -2,12 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
-import pickle
 import random
 import resource
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -16,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import workers
 from schemas.errors import OutputError
 from schemas.registry import Format
 from tests.container.samples import IDENTITY, OBJECTS, PAYLOADS, TEXT_1, TEXT_2, file_bytes
+from tests.container.writing_processes import Piece, write_from_two_processes
 from workers.engine.container.arrangement import arrange
 from workers.engine.container.directory import Framing, SingleFileFraming
 from workers.engine.container.placement import UnplacedResource, UnplacedTensor
@@ -58,10 +55,6 @@ def test_a_new_file_has_its_full_size_and_is_zero_but_for_its_front(path: Path) 
     with ArtifactFiles.create(path, ARRANGEMENT):
         assert path.read_bytes() == file_bytes(TEXT_2, bytes(1284))
         assert path.stat().st_blocks * 512 >= ARRANGEMENT.file_bytes, "its blocks are reserved"
-
-
-Piece = tuple[int, int, bytes]
-"""Index of an object, offset in it, bytes to write there."""
 
 
 def shuffled_pieces(seed: int) -> list[Piece]:
@@ -104,29 +97,10 @@ def test_several_threads_fill_one_file_in_any_order(path: Path) -> None:
     assert path.read_bytes() == large_file()
 
 
-WRITING_PROCESS = """
-import pickle, sys
-from workers.engine.container.writer import ArtifactFiles
-path, arrangement, pieces = pickle.load(sys.stdin.buffer)
-with ArtifactFiles.open(path, arrangement) as file:
-    for index, offset, data in pieces:
-        file.write_at(arrangement.objects[index], offset, data)
-    file.sync()
-"""
-
-
 def test_two_processes_fill_one_file_in_any_order(path: Path) -> None:
     pieces = shuffled_pieces(2)
     ArtifactFiles.create(path, LARGE).close()
-    root = Path(workers.__file__).parents[1]
-    processes = [
-        subprocess.Popen([sys.executable, "-c", WRITING_PROCESS], stdin=subprocess.PIPE, cwd=root) for _ in range(2)
-    ]
-    for i, process in enumerate(processes):
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            pickle.dump((path, LARGE, pieces[i::2]), stdin)
-    assert [process.wait(60) for process in processes] == [0, 0]
+    write_from_two_processes(path, LARGE, pieces)
     assert path.read_bytes() == large_file()
 
 
@@ -146,7 +120,7 @@ def test_a_write_outside_its_object_is_refused_and_changes_nothing(path: Path, o
         with pytest.raises(OutputError) as caught:
             file.write_at(WEIGHT, offset, b"x" * count)
         found = f"bytes {offset} to {offset + count}"
-        assert str(caught.value) == f"{path}, object 'weight': expected a write inside its 528 bytes, found {found}"
+        assert str(caught.value) == f"{path}, object 'weight': expected bytes inside its 528, found {found}"
     assert path.read_bytes() == file_bytes(TEXT_2, bytes(1284))
 
 

@@ -28,10 +28,12 @@ from workers.engine.upgrade.upgrading import UpgradeObservers, upgrade
 
 KEPT = UpgradeOptions()
 SILENT = UpgradeObservers(SilentObserver(), SilentObserver())
+TOKENS = 131_072
+"""As many as each target proposes."""
 ONE = b"\x00\x00\x80\x3f"
 
 RESOURCES = {
-    "frontend/tokenizer.json": json.dumps({"model": {"vocab": {"a": 0, "b": 1}}}).encode(),
+    "frontend/tokenizer.json": json.dumps({"model": {"vocab": [""] * TOKENS}}).encode(),
     "frontend/tokenizer_config.json": b"{}",
     "frontend/chat_template.jinja": b"{{ messages }}",
     "frontend/generation_config.json": b'{"eos_token_id": 1}',

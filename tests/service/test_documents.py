@@ -86,6 +86,7 @@ def test_the_interface_describes_itself(service: RunningService) -> None:
         "/v1/jobs/{job_id}/artifact": {"get", "head"},
         "/v1/jobs/{job_id}/artifact/manifest": {"get"},
         "/v1/jobs/{job_id}/artifact/parts/{index}": {"get", "head"},
+        "/v1/upgrades": {"post"},
         "/v1/plans": {"post"},
         "/v1/recipes": {"get"},
         "/v1/recipes/{recipe_id}": {"get"},

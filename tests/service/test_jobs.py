@@ -18,7 +18,7 @@ from tests.small_job import job_body, recipe_document
 from workers.database import database_time
 
 JOB_MEMBERS = {
-    "id", "name", "state", "recipe", "framing", "execution", "verify", "device", "created_at",
+    "id", "name", "state", "recipe", "upgrade", "framing", "execution", "verify", "device", "created_at",
     "started_at", "finished_at", "progress", "error", "artifact",
 }  # fmt: skip
 OBJECT_MEMBERS = {

@@ -21,7 +21,7 @@ from schemas.tables import ClaimRow, ObjectRow, SourceTensorRow
 from tests.job_rows import object_states
 from tests.small_job import write_checkpoint
 from tests.workers.site import LAYERS, Killed, Site, make_site
-from workers import conversion, job_records
+from workers import conversion, conversion_work, job_records
 from workers.conversion import Conversion
 from workers.database import Database
 from workers.engine.encode import create_work_files, encode_objects
@@ -106,7 +106,7 @@ def test_a_word_that_cannot_be_stored_fails_the_job_and_frees_its_disk(site: Sit
 def test_a_fault_of_the_program_fails_the_job_and_is_logged(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(conversion, "encode_objects", _raise(ZeroDivisionError("at /secret/place")))
+    monkeypatch.setattr(conversion_work, "encode_objects", _raise(ZeroDivisionError("at /secret/place")))
     job = site.advance(site.submit())
     assert job.state is JobState.FAILED
     assert job.error == INTERNAL.model_dump(exclude_none=True)
@@ -123,7 +123,7 @@ def test_a_payload_that_changed_after_it_was_encoded_is_refused(site: Site, monk
             file.write(bytes([byte ^ 1]))
         return encoded
 
-    monkeypatch.setattr(conversion, "encode_objects", encode_and_damage)
+    monkeypatch.setattr(conversion_work, "encode_objects", encode_and_damage)
     job = site.advance(site.submit())
     assert job.state is JobState.FAILED
     assert job.error is not None
@@ -181,11 +181,11 @@ def test_a_worker_that_is_to_stop_hands_its_claim_back(
         worker.stopping.set()
         return encode_objects(*arguments, **options)
 
-    monkeypatch.setattr(conversion, "encode_objects", stop_then_encode)
+    monkeypatch.setattr(conversion_work, "encode_objects", stop_then_encode)
     job = site.advance(job_id, worker)
     assert (job.state, job.lost_claims) == (JobState.CONVERTING, 0)
     assert object_states(site.database, job_id) == [ObjectState.PENDING] * OBJECTS
-    monkeypatch.setattr(conversion, "encode_objects", encode_objects)
+    monkeypatch.setattr(conversion_work, "encode_objects", encode_objects)
     assert site.advance(job_id).parts[0].sha256 == undisturbed
 
 
@@ -210,12 +210,12 @@ def test_a_worker_killed_while_encoding_costs_its_batch_only(
             raise Killed
         return encoded
 
-    monkeypatch.setattr(conversion, "encode_objects", encode_until_killed)
+    monkeypatch.setattr(conversion_work, "encode_objects", encode_until_killed)
     site.die(job_id)
     kept = object_states(site.database, job_id).count(ObjectState.ENCODED)
     assert kept == sum(len(indices) for indices in calls[:calls_before])
     assert object_states(site.database, job_id).count(ObjectState.PENDING) == OBJECTS - kept
-    monkeypatch.setattr(conversion, "encode_objects", encode_objects)
+    monkeypatch.setattr(conversion_work, "encode_objects", encode_objects)
     assert site.advance(job_id).parts[0].sha256 == undisturbed
     assert list(site.artifacts()) == [undisturbed]
 
@@ -223,12 +223,12 @@ def test_a_worker_killed_while_encoding_costs_its_batch_only(
 @pytest.mark.parametrize(
     ("module", "step"),
     [
-        (conversion, "plan_submission"),
+        (conversion_work, "plan_submission"),
         (job_records, "reserve_disk"),
         (conversion, "create_work_files"),
         (job_records, "record_plan"),
         (job_records, "record_encoded"),
-        (conversion, "verify_artifact"),
+        (conversion_work, "verify_artifact"),
         (job_records, "record_verified"),
         (Storage, "publish"),
         (job_records, "record_ready"),
@@ -263,7 +263,7 @@ def test_what_has_been_published_is_not_verified_again(site: Site, monkeypatch: 
         patch.setattr(job_records, "record_ready", _raise(Killed()))
         site.die(job_id)
     assert site.job(job_id).state is JobState.VERIFYING
-    monkeypatch.setattr(conversion, "verify_artifact", _raise(AssertionError("verified again")))
+    monkeypatch.setattr(conversion_work, "verify_artifact", _raise(AssertionError("verified again")))
     assert site.advance(job_id).state is JobState.READY
 
 
@@ -281,7 +281,7 @@ def test_a_late_worker_changes_nothing_that_its_successor_did(
             assert site.advance(job_id, site.worker("successor")).state is JobState.READY
         return encoded
 
-    monkeypatch.setattr(conversion, "encode_objects", be_overtaken)
+    monkeypatch.setattr(conversion_work, "encode_objects", be_overtaken)
     job = site.advance(job_id, site.worker("late"))
     assert (job.state, job.parts[0].sha256, job.lost_claims) == (JobState.READY, undisturbed, 0)
     with site.database.reading() as session:
@@ -324,7 +324,7 @@ def test_workers_share_one_job(site: Site, undisturbed: str, monkeypatch: pytest
     stopping = site.worker()
     stopping.stopping.set()
     site.advance(job_id, stopping)
-    monkeypatch.setattr(conversion, "encode_objects", meet_and_encode)
+    monkeypatch.setattr(conversion_work, "encode_objects", meet_and_encode)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda name: site.advance(job_id, site.worker(name)), ("a", "b")))
     job = site.job(job_id)
@@ -335,7 +335,7 @@ def test_workers_share_one_job(site: Site, undisturbed: str, monkeypatch: pytest
 
 def test_a_job_whose_workers_keep_dying_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = site.submit()
-    monkeypatch.setattr(conversion, "encode_objects", _raise(Killed()))
+    monkeypatch.setattr(conversion_work, "encode_objects", _raise(Killed()))
     for _ in range(MAX_LOST_CLAIMS):
         assert site.job(job_id).state is not JobState.FAILED
         site.die(job_id)
@@ -366,7 +366,7 @@ def test_deaths_with_progress_between_them_are_forgiven(
 
     for _ in range(OBJECTS - 1):
         with monkeypatch.context() as patch:
-            patch.setattr(conversion, "encode_objects", die_at_every_second_batch())
+            patch.setattr(conversion_work, "encode_objects", die_at_every_second_batch())
             patience.die(job_id)
     job = site.advance(job_id)
     assert (job.state, job.parts[0].sha256) == (JobState.READY, undisturbed)
@@ -400,7 +400,7 @@ def test_a_file_that_changes_after_it_was_verified_is_not_published(
         change(path)
         return verification
 
-    monkeypatch.setattr(conversion, "verify_artifact", changing)
+    monkeypatch.setattr(conversion_work, "verify_artifact", changing)
     job = site.advance(site.submit())
     assert job.state is JobState.FAILED
     assert job.error is not None

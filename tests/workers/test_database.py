@@ -10,11 +10,11 @@ import alembic.command
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import URL, inspect, select, text
+from sqlalchemy import URL, column, insert, inspect, select, table, text, update
 from sqlalchemy.exc import IntegrityError
 
 from schemas.states import Stage
-from schemas.tables import Base, ClaimRow, JobRow
+from schemas.tables import Base, ClaimRow, JobRow, ObjectRow
 from tests.job_rows import job_row
 from workers.database import Database, database_time, migration_config
 from workers.identifiers import time_ordered_id
@@ -46,7 +46,50 @@ def test_processes_that_start_together_migrate_once(database_url: URL) -> None:
         list(pool.map(upgrade, range(6)))
     database = Database(database_url)
     with database.engine.connect() as connection:
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0002"]
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0003"]
+    database.close()
+
+
+_JOB = {
+    "name": "acme",
+    "state": "converting",
+    "recipe_id": "acme",
+    "recipe_revision": 1,
+    "recipe_sha256": "0" * 64,
+    **dict.fromkeys(("recipe_document", "let", "sources", "resources"), "{}"),
+    "verify": "full",
+    "device": "auto",
+    "created_at": "2026-05-06 07:08:09.123456",
+    "lost_claims": 0,
+}
+_OBJECT = {
+    "index": 0,
+    "name": "norm",
+    "kind": "tensor",
+    "layout": "contiguous-le-v1",
+    "offset": 0,
+    "bytes": 2,
+    "bytes_done": 0,
+    "state": "pending",
+    **dict.fromkeys(("reciprocals", "checks"), "[]"),
+}
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_what_hangs_on_a_job_outlives_migrations(database_url: URL, revision: str) -> None:
+    database = Database(database_url)
+    job_id = time_ordered_id()
+    job = _JOB if revision == "0001" else {**_JOB, "allow_unexecutable": False}
+    with database.engine.begin() as connection:
+        alembic.command.upgrade(migration_config(connection), revision)
+        for name, values in (("jobs", {"id": job_id.hex, **job}), ("objects", {"job_id": job_id.hex, **_OBJECT})):
+            connection.execute(insert(table(name, *map(column, values))).values(values))
+    database.upgrade()
+    with database.reading() as session:
+        assert session.get_one(JobRow, job_id).name == "acme"
+        assert [(row.job_id, row.name) for row in session.scalars(select(ObjectRow))] == [(job_id, "norm")]
+    with pytest.raises(IntegrityError), database.writing() as session:
+        session.execute(update(ObjectRow).values(job_id=time_ordered_id()))
     database.close()
 
 

@@ -26,9 +26,11 @@ from tests.parted_job import (
     write_parted_model,
 )
 from tests.workers.site import Killed, Site, make_site
-from workers import conversion, job_records, storage
+from workers import conversion, conversion_work, job_records, storage
 from workers.database import Database
+from workers.engine.container.output_file import sync_folder
 from workers.engine.container.reader import ArtifactReader
+from workers.engine.file_stamp import FileStamp
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan
 from workers.engine.verify import Verification, verify_artifact
@@ -126,7 +128,7 @@ class _Death:
         patch.setattr(Storage, "publish", begin)
         for name in ("hardlink_to", "replace", "unlink"):
             patch.setattr(Path, name, self._mortal(getattr(Path, name)))
-        patch.setattr(storage, "sync_folder", self._mortal(storage.sync_folder))
+        patch.setattr(storage, "sync_folder", self._mortal(sync_folder))
 
     def _mortal(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **options: Any) -> Any:
@@ -176,8 +178,8 @@ def test_publishing_has_no_other_steps(site: Site, model: Path, monkeypatch: pyt
     ("module", "step"),
     [
         (conversion, "create_work_files"),
-        (conversion, "inscribe_artifact_id"),
-        (conversion, "verify_artifact"),
+        (conversion_work, "inscribe_artifact_id"),
+        (conversion_work, "verify_artifact"),
         (job_records, "record_verified"),
         (job_records, "record_ready"),
     ],
@@ -227,7 +229,7 @@ def test_one_file_that_changes_after_it_was_verified_keeps_all_from_being_publis
             opened.write(b"\x55")
         return verification
 
-    monkeypatch.setattr(conversion, "verify_artifact", changing)
+    monkeypatch.setattr(conversion_work, "verify_artifact", changing)
     job = site.advance(submit(site, model))
     assert job.state is JobState.FAILED
     assert job.error is not None
@@ -308,7 +310,7 @@ def _verified(folder: Path) -> Iterator[VerifiedFile]:
     for number in range(3):
         file = folder / "work" / f"{number}"
         file.write_bytes(bytes([number]))
-        yield VerifiedFile(file, sha256(bytes([number])).hexdigest(), storage.FileStamp.of(file.lstat()))
+        yield VerifiedFile(file, sha256(bytes([number])).hexdigest(), FileStamp.of(file.lstat()))
 
 
 def test_what_no_engine_runs_is_refused_with_its_reasons(site: Site, model: Path) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from schemas.errors import OutputError
-from workers.engine.container.writer import sync_folder
+from workers.engine.container.output_file import sync_folder
 
 _FREE_NAME = "a name that is not taken (or --force)"
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})

@@ -3,5 +3,6 @@ its own.
 
 `directory`, `model_description`, `slices` and `spellings` hold what both sides speak of, `limits` what neither exceeds.
 The reading side (`strict_json`, `front`, the `..._records`, `continuation`, `reader`, `gaps`) uses nothing of the
-writing side (`placement`, `arrangement`, `model_arrangement`, `writer`), so that it can judge what was written.
+writing side (`placement`, `arrangement`, `model_arrangement`, `writer` and its `output_file`), so that it can judge
+what was written.
 """

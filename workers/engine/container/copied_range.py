@@ -21,7 +21,16 @@ def copy_range(source: int, source_start: int, target: int, target_start: int, c
 
     Raises OSError where reading or writing fails.
     """
-    done = _shared(source, source_start, target, target_start, count)
+    # Blocks begin together or never do.
+    done = _plainly(source, source_start, target, target_start, min(count, -source_start % BLOCK))
+    if done == -source_start % BLOCK:
+        done += _shared(source, source_start + done, target, target_start + done, count - done)
+    return done + _plainly(source, source_start + done, target, target_start + done, count - done)
+
+
+def _plainly(source: int, source_start: int, target: int, target_start: int, count: int) -> int:
+    """Copies without sharing: as many bytes as there are, up to `count`."""
+    done = 0
     while done < count:
         copied = _copied(source, source_start + done, target, target_start + done, count - done)
         if copied == 0:

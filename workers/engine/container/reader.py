@@ -127,7 +127,7 @@ class ArtifactReader:
     @contextmanager
     def _opened(self, number: int) -> Iterator[int]:
         """A file's descriptor. Only the entry stays open: there may be more continuations than a process may open."""
-        if number == 0:
+        if number == 0 or self._entry < 0:
             yield self._entry
             return
         file = _open(self.paths[number])

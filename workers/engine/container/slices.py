@@ -49,10 +49,7 @@ def split(payload_offset: int, payload_bytes: int, limit: int, entry_name: str) 
     """
     if payload_offset + payload_bytes <= limit:
         return (Slice(None, payload_offset, 0, payload_bytes),)
-    first, following = (
-        (limit - payload_offset) // BLOCK * BLOCK,
-        (limit - BLOCK) // BLOCK * BLOCK,
-    )
+    first, following = (room // BLOCK * BLOCK for room in (limit - payload_offset, limit - BLOCK))
     if first <= 0 or following <= 0:
         least = max(payload_offset, BLOCK) + BLOCK
         raise ArtifactError("bytes a part", expected=f"at least {least}, for directory and payload", found=f"{limit}")

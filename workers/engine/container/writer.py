@@ -7,7 +7,6 @@ nothing is ever written there.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -21,15 +20,23 @@ from workers.engine.container.arrangement import ARTIFACT_ID_BYTES, Arrangement
 from workers.engine.container.copied_range import copy_range
 from workers.engine.container.directory import Framing, StoredObject
 from workers.engine.container.front import Prefix, read_directory
-from workers.engine.container.slices import segments
+from workers.engine.container.output_file import (
+    check_room,
+    preallocate,
+    read_back,
+    reason,
+    refused,
+    sync_file,
+    sync_folder,
+    write_fully,
+)
+from workers.engine.container.slices import Segment, segments
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 _ID_START = 16
 _ID_STOP = _ID_START + ARTIFACT_ID_BYTES
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-_CANNOT_PREALLOCATE = frozenset({errno.EINVAL, errno.ENODEV, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 class ArtifactFiles:
@@ -58,7 +65,7 @@ class ArtifactFiles:
             prefix = Prefix(arrangement.framing, len(arrangement.directory))
             read_directory(prefix, arrangement.directory, where="arrangement")
         created = cls(path, arrangement)
-        created._check_room()
+        check_room(path, arrangement.file_bytes)
         made: list[Path] = []
         try:
             for number in range(len(created.paths)):
@@ -95,19 +102,20 @@ class ArtifactFiles:
         Raises OutputError for bytes outside the object, an object of another arrangement, and a failing or full disk.
         """
         view = memoryview(buffer).cast("B")
-        if self._objects.get(stored.name) != stored:
-            where = f"{self.path}, object {stored.name!r}"
-            raise OutputError(where, expected="an object of this artifact", found=f"{stored}")
-        if offset < 0 or offset + view.nbytes > stored.bytes:
-            raise OutputError(
-                f"{self.path}, object {stored.name!r}",
-                expected=f"a write inside its {stored.bytes} bytes",
-                found=f"bytes {offset} to {offset + view.nbytes}",
-            )
-        start = stored.offset + offset
-        for segment in segments(self.arrangement.slices, start, start + view.nbytes):
+        for segment in self._segments(stored, offset, view.nbytes):
             with self._opened(segment.file) as file:
-                self._write(file, segment.file, segment.position, view[: segment.bytes])
+                write_fully(file, self.paths[segment.file], segment.position, view[: segment.bytes])
+            view = view[segment.bytes :]
+
+    def read_at(self, stored: StoredObject, offset: int, buffer: WriteableBuffer) -> None:
+        """Fills `buffer` with what the files hold of the object's payload, from `offset` of it on.
+
+        Raises OutputError for bytes outside the object, an object of another arrangement, and a failing disk.
+        """
+        view = memoryview(buffer).cast("B")
+        for segment in self._segments(stored, offset, view.nbytes):
+            with self._opened(segment.file) as file:
+                read_back(file, self.paths[segment.file], segment.position, view[: segment.bytes])
             view = view[segment.bytes :]
 
     def copy_at(self, start: int, source: int, position: int, count: int) -> None:
@@ -120,7 +128,7 @@ class ArtifactFiles:
                 try:
                     copied = copy_range(source, position, file, segment.position, segment.bytes)
                 except OSError as error:
-                    raise self._refused(file, segment.file, segment.bytes, error) from error
+                    raise refused(file, self.paths[segment.file], segment.bytes, error) from error
             if copied < segment.bytes:
                 expected = f"{segment.bytes} bytes to copy from byte {position} on"
                 raise OutputError(str(self.paths[segment.file]), expected=expected, found=f"{copied}")
@@ -139,14 +147,14 @@ class ArtifactFiles:
             )
         for number in range(len(self.paths)):
             with self._opened(number) as file:
-                self._write(file, number, _ID_START, memoryview(artifact_id))
+                write_fully(file, self.paths[number], _ID_START, memoryview(artifact_id))
         self.sync()
 
     def sync(self) -> None:
         """Returns when all that was written is durable. Raises OutputError where the disk fails."""
         for number in range(len(self.paths)):
             with self._opened(number) as file:
-                self._sync(file, number)
+                sync_file(file, self.paths[number])
 
     def close(self) -> None:
         """Closes the files; writes after it fail."""
@@ -165,7 +173,7 @@ class ArtifactFiles:
     @contextmanager
     def _opened(self, number: int) -> Iterator[int]:
         """A file's descriptor. Only the entry stays open: there may be more continuations than a process may open."""
-        if number == 0:
+        if number == 0 or self._entry < 0:
             yield self._entry
             return
         file = self._open(number)
@@ -179,7 +187,7 @@ class ArtifactFiles:
             return os.open(self.paths[number], os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             expected = "a file that can be written"
-            raise OutputError(str(self.paths[number]), expected=expected, found=_reason(error)) from error
+            raise OutputError(str(self.paths[number]), expected=expected, found=reason(error)) from error
 
     def _create(self, number: int, made: list[Path]) -> None:
         path = self.paths[number]
@@ -188,52 +196,27 @@ class ArtifactFiles:
         except FileExistsError:
             raise OutputError(str(path), expected="a path not taken", found="something there") from None
         except OSError as error:
-            raise OutputError(str(path), expected="a file that can be created", found=_reason(error)) from error
+            raise OutputError(str(path), expected="a file that can be created", found=reason(error)) from error
         made.append(path)
         try:
-            self._preallocate(file, number)
-            self._write(file, number, 0, memoryview(self.arrangement.front(number)))
-            self._sync(file, number)
+            preallocate(file, path, self.arrangement.slices[number].file_bytes)
+            write_fully(file, self.paths[number], 0, memoryview(self.arrangement.front(number)))
+            sync_file(file, self.paths[number])
         finally:
             os.close(file)
 
-    def _check_room(self) -> None:
-        # Asked first, since a file system may fill the disk to its last block before it refuses.
-        folder = self.path.parent
-        try:
-            status = os.statvfs(folder)
-        except OSError as error:
-            raise OutputError(str(self.path), expected="a file that can be created", found=_reason(error)) from error
-        free = status.f_bavail * status.f_frsize
-        if self.arrangement.file_bytes > free:
-            raise _no_room(self.path, self.arrangement.file_bytes, free)
-
-    def _preallocate(self, file: int, number: int) -> None:
-        size = self.arrangement.slices[number].file_bytes
-        try:
-            os.posix_fallocate(file, 0, size)
-        except OSError as error:
-            if error.errno not in _CANNOT_PREALLOCATE:
-                raise self._refused(file, number, size, error) from error
-            try:
-                os.ftruncate(file, size)
-            except OSError as failure:
-                raise self._refused(file, number, size, failure) from failure
-
-    def _write(self, file: int, number: int, position: int, view: memoryview) -> None:
-        while view.nbytes:
-            try:
-                count = os.pwrite(file, view, position)
-            except OSError as error:
-                raise self._refused(file, number, view.nbytes, error) from error
-            view = view[count:]
-            position += count
-
-    def _sync(self, file: int, number: int) -> None:
-        try:
-            os.fdatasync(file)
-        except OSError as error:
-            raise OutputError(str(self.paths[number]), expected="durable bytes", found=_reason(error)) from error
+    def _segments(self, stored: StoredObject, offset: int, count: int) -> Iterator[Segment]:
+        """Where bytes of an object of this arrangement lie."""
+        if self._objects.get(stored.name) != stored:
+            where = f"{self.path}, object {stored.name!r}"
+            raise OutputError(where, expected="an object of this artifact", found=f"{stored}")
+        if offset < 0 or offset + count > stored.bytes:
+            raise OutputError(
+                f"{self.path}, object {stored.name!r}",
+                expected=f"bytes inside its {stored.bytes}",
+                found=f"bytes {offset} to {offset + count}",
+            )
+        return segments(self.arrangement.slices, stored.offset + offset, stored.offset + offset + count)
 
     def _check_same(self, number: int) -> None:
         path, expected = self.paths[number], self.arrangement.slices[number].file_bytes
@@ -249,13 +232,6 @@ class ArtifactFiles:
         if found_front != front:
             raise OutputError(str(path), expected="the artifact's own header and directory", found="another one")
 
-    def _refused(self, file: int, number: int, size: int, error: OSError) -> OutputError:
-        path = self.paths[number]
-        if error.errno in _NO_ROOM:
-            status = os.fstatvfs(file)
-            return _no_room(path, size, status.f_bavail * status.f_frsize)
-        return OutputError(str(path), expected=f"{size} bytes to be written", found=_reason(error))
-
 
 def artifact_paths(path: Path, arrangement: Arrangement) -> tuple[Path, ...]:
     """Where the files of an artifact lie whose entry is at `path`.
@@ -266,22 +242,3 @@ def artifact_paths(path: Path, arrangement: Arrangement) -> tuple[Path, ...]:
     if path.name in names:
         raise OutputError(str(path), expected="another name than that of a continuation of this artifact", found="it")
     return (path, *(path.with_name(name) for name in names))
-
-
-def _no_room(path: Path, size: int, free: int) -> OutputError:
-    return OutputError(str(path), expected=f"room for {size} bytes", found=f"{free} bytes free")
-
-
-def sync_folder(folder: Path) -> None:
-    """Returns when the names in a folder are durable. Raises OutputError where the disk fails."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        raise OutputError(str(folder), expected="a durable name", found=_reason(error)) from error
-    finally:
-        os.close(fd)
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -9,6 +9,7 @@ from functools import partial
 from math import prod
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from blake3 import blake3
 
@@ -18,7 +19,7 @@ from schemas.registry import ResourceEncoding
 from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
 from schemas.storage_layouts import payload
 from workers import _native
-from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.arrangement import Arrangement
 from workers.engine.container.writer import ArtifactFiles
 from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
 from workers.engine.encode.evaluation import Evaluation, width
@@ -35,7 +36,14 @@ BLOCK_BYTES = 4 << 20
 """Source bytes of one block: large enough to hide the cost of handing it out, small enough to stay in cache."""
 
 
-def create_work_files(plan: Plan, path: Path) -> None:
+class Arranged(Protocol):
+    """Any plan of an artifact."""
+
+    @property
+    def arrangement(self) -> Arrangement: ...
+
+
+def create_work_files(plan: Arranged, path: Path) -> None:
     """Creates the artifact's files at their final sizes with headers and directory in place, all payloads zero: the
     entry at `path`, continuations beside it.
 
@@ -44,7 +52,7 @@ def create_work_files(plan: Plan, path: Path) -> None:
     ArtifactFiles.create(path, plan.arrangement).close()
 
 
-def inscribe_artifact_id(plan: Plan, path: Path, artifact_id: bytes | None) -> None:
+def inscribe_artifact_id(plan: Arranged, path: Path, artifact_id: bytes | None) -> None:
     """Writes the id into the headers of the work files whose entry is at `path`; nothing where there is no id.
 
     Raises OutputError where a file cannot be written.
@@ -72,10 +80,9 @@ def encode_objects(
     progress = [_Progress(plan.objects[index]) for index in indices]
     with (
         ArtifactFiles.open(path, plan.arrangement) as file,
-        ArtifactReader(path) as reader,
         PlannedInputs(plan) as inputs,
     ):
-        run = _Run(plan, file, reader, inputs, observer, block_bytes)
+        run = _Run(plan, file, inputs, observer, block_bytes)
         run_steps((step for one in progress for step in run.steps(one)), threads)
         file.sync()
     return [one.record(worker) for one in progress]
@@ -147,7 +154,6 @@ class _Run:
 
     plan: Plan
     file: ArtifactFiles
-    reader: ArtifactReader
     inputs: PlannedInputs
     observer: Observer
     block_bytes: int
@@ -219,7 +225,7 @@ class _Run:
         digest = blake3()
         for offset in range(0, planned.bytes, self.block_bytes):
             data = scratch.take("payload", min(self.block_bytes, planned.bytes - offset))
-            self.reader.read_at(stored, offset, data.data)
+            self.file.read_at(stored, offset, data.data)
             digest.update(data.data)
         return digest.hexdigest()
 

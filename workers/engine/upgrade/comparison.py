@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from schemas.errors import VerificationError
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.slices import segments
 from workers.engine.container.strict_json import describe
+from workers.engine.file_stamp import FileStamp
 from workers.engine.scratch import Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.upgrade.copying import require_same
@@ -20,9 +22,19 @@ from workers.engine.verify.model_checks import check_model
 from workers.engine.verify.whole_file import PASS_BYTES, WholeArtifact, digest_files
 
 
+@dataclass(frozen=True, slots=True)
+class UpgradeVerification:
+    """A passed verification. `sha256` are those of the new files, the entry first, `stamps` tell that they are those
+    files; `payload_blake3` of the objects in order. Digests in hexadecimal."""
+
+    sha256: tuple[str, ...]
+    stamps: tuple[FileStamp, ...]
+    payload_blake3: tuple[str, ...]
+
+
 def verify_upgraded(
     plan: UpgradePlan, old: ArtifactReader, path: Path, *, artifact_id: bytes, threads: int, observer: Observer
-) -> WholeArtifact:
+) -> UpgradeVerification:
     """Holds the files of an upgrade, the entry at `path`, to the old file and to the plan, and digests them.
 
     Raises VerificationError, naming the object, for the first byte that differs, for headers or a directory that are
@@ -37,7 +49,7 @@ def verify_upgraded(
         def steps() -> Iterator[Step[None]]:
             yield lambda scratch: whole.append(digest_files(new, scratch, observer.advanced))
             for start in range(0, plan.old.payload_bytes, PASS_BYTES):
-                yield partial(_compare, plan, old, new, start)
+                yield partial(_compare, plan, old, new, start, observer)
             if plan.template is not None:
                 yield lambda _scratch: _check_template(plan, new)
 
@@ -47,7 +59,7 @@ def verify_upgraded(
             expected = "files that stay as they are while they are verified"
             raise VerificationError("artifact", expected=expected, found="a change")
     require_same(plan, old)
-    return whole[0]
+    return UpgradeVerification(whole[0].sha256, stamps, whole[0].payload_blake3)
 
 
 def _check_fronts(plan: UpgradePlan, new: ArtifactReader, artifact_id: bytes) -> None:
@@ -62,8 +74,11 @@ def _check_fronts(plan: UpgradePlan, new: ArtifactReader, artifact_id: bytes) ->
             raise VerificationError(where, expected="what was planned", found="other bytes")
 
 
-def _compare(plan: UpgradePlan, old: ArtifactReader, new: ArtifactReader, start: int, scratch: Scratch) -> None:
+def _compare(
+    plan: UpgradePlan, old: ArtifactReader, new: ArtifactReader, start: int, observer: Observer, scratch: Scratch
+) -> None:
     """One block of the old payload against the new one."""
+    observer.advanced(0, 0)  # progress is the digests', but this may be told to stop
     stop = min(start + PASS_BYTES, plan.old.payload_bytes)
     before, after = scratch.take("old", stop - start), scratch.take("new", stop - start)
     old.read_file_at(0, plan.old.payload_offset + start, before.data)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
+from blake3 import blake3
+
 from schemas.errors import Fault, UpgradeError
+from schemas.report import EncodedObject
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.writer import ArtifactFiles
 from workers.engine.sources.aligned import aligned_bytes
 from workers.engine.steps import Observer
 from workers.engine.upgrade.plan import UpgradePlan
+from workers.engine.upgrade.planned_copies import PlannedCopy
+
+ENCODER = "copy"
+BACKEND = "kernel"
+"""Who makes the payload of an object: it is copied, by the operating system's kernel."""
 
 CHUNK_BYTES = 64 << 20
 """Copied between two looks at whether to go on. Chunks begin where blocks do, so that files can share them."""
@@ -40,6 +49,73 @@ def write_upgraded(plan: UpgradePlan, reader: ArtifactReader, path: Path, observ
         found = digest.hexdigest()
         files.write_artifact_id(plan.artifact_id(found))
     return found
+
+
+def copy_objects(
+    plan: UpgradePlan,
+    reader: ArtifactReader,
+    path: Path,
+    indices: Sequence[int],
+    *,
+    worker: str,
+    observer: Observer,
+) -> list[EncodedObject]:
+    """Makes some objects of files that ArtifactFiles.create made of the plan, durably, and with each what lies between
+    it and the next one in the old payload.
+
+    Raises OutputError, ArtifactError, and whatever `observer` raises.
+    """
+    with ArtifactFiles.open(path, plan.arrangement) as files, ArtifactReader(path) as made:
+        copied = [_copied(plan, reader, files, made, plan.objects[index], worker, observer) for index in indices]
+        files.sync()
+    return copied
+
+
+def _copied(
+    plan: UpgradePlan,
+    reader: ArtifactReader,
+    files: ArtifactFiles,
+    made: ArtifactReader,
+    copy: PlannedCopy,
+    worker: str,
+    observer: Observer,
+) -> EncodedObject:
+    began = time.monotonic()
+    if copy.covers is None:
+        files.write_at(copy.stored, 0, plan.options.chat_template or b"")
+    else:
+        start, stop = copy.covers
+        for offset, count in _chunks(stop - start):
+            position = plan.old.payload_offset + start + offset
+            files.copy_at(start + offset, reader.fileno(), position, count)
+            observer.advanced(copy.index, 0)
+    digest = blake3()
+    buffer = aligned_bytes(_READ_BYTES)
+    for offset in range(0, copy.bytes, _READ_BYTES):
+        block = buffer[: min(_READ_BYTES, copy.bytes - offset)].data
+        made.read_at(copy.stored, offset, block)
+        digest.update(block)
+        observer.advanced(copy.index, block.nbytes)
+    return EncodedObject(
+        index=copy.index,
+        encoder=ENCODER,
+        backend=BACKEND,
+        worker=worker,
+        blocks=1,
+        seconds=time.monotonic() - began,
+        payload_blake3=digest.hexdigest(),
+        source_digests=(),
+    )
+
+
+def old_sha256(plan: UpgradePlan, reader: ArtifactReader, observer: Observer) -> str:
+    """SHA-256 of the old file. Raises ArtifactError, UpgradeError where it has changed, and what `observer` raises."""
+    digest = _FileDigest(reader)
+    for start, count in _chunks(plan.old.file_bytes):
+        digest.update(start, count)
+        observer.advanced(0, 0)
+    require_same(plan, reader)
+    return digest.hexdigest()
 
 
 def require_same(plan: UpgradePlan, reader: ArtifactReader) -> None:

@@ -23,7 +23,9 @@ from workers.engine.container.slices import DEFAULT_PART_BYTES
 from workers.engine.execution import Execution, judge_description
 from workers.engine.file_stamp import FileStamp
 from workers.engine.inscription import CONVERTER
+from workers.engine.paused_collection import paused_collection
 from workers.engine.upgrade.expected import UpgradableModel, require_objects
+from workers.engine.upgrade.planned_copies import PlannedCopy, planned_copies
 from workers.engine.verify.model_checks import check_described
 
 TEMPLATE = "frontend/chat_template.jinja"
@@ -56,6 +58,21 @@ class UpgradePlan:
     options: UpgradeOptions
     arrangement: Arrangement
     execution: Execution
+    objects: tuple[PlannedCopy, ...]
+
+    @property
+    def framing(self) -> Framing:
+        return self.arrangement.framing
+
+    @property
+    def file_bytes(self) -> int:
+        return self.arrangement.file_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all that precedes the payload, the options, and which file in which state is upgraded."""
+        lines = [self.arrangement.directory_sha256, *self.options.lines(), str(self.options.artifact_id)]
+        return sha256("\n".join([*lines, str(self.stamp)]).encode()).hexdigest()
 
     def artifact_id(self, old_sha256: str) -> bytes:
         """The 16 bytes in the headers of the new files."""
@@ -89,9 +106,11 @@ def plan_upgrade(reader: ArtifactReader, model: UpgradableModel, options: Upgrad
         artifact_id=options.artifact_id,
     )
     placed, payload_bytes = _placed(old, options)
-    arrangement = arrange_placed(inscription, placed, payload_bytes)
-    execution = judge_description(description, placed)
-    return UpgradePlan(old, reader.stamps()[0], model.identity, options, arrangement, execution)
+    with paused_collection():
+        arrangement = arrange_placed(inscription, placed, payload_bytes)
+        execution = judge_description(description, placed)
+    copies = planned_copies(placed, old.payload_bytes, new_template=options.chat_template is not None)
+    return UpgradePlan(old, reader.stamps()[0], model.identity, options, arrangement, execution, copies)
 
 
 def _check_template(content: bytes) -> None:

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+from collections.abc import Sequence
+from hashlib import sha256 as sha256_of
 from importlib.metadata import version
 
 from schemas.minimum_reader import artifact_file_name, minimum_reader
-from schemas.report import ArtifactRecord, ExecutionRecord, PartRecord, VerificationRecord
-from schemas.upgrade_report import NewTemplate, UpgradedFile, UpgradedObject, UpgradeReport
-from workers.engine.container.directory import StoredObject, TensorObject
-from workers.engine.container.placement import PlacedObject
+from schemas.report import (
+    ArtifactRecord,
+    ExecutionRecord,
+    ObjectReport,
+    PartRecord,
+    VerificationRecord,
+    VerifiedObject,
+)
+from schemas.upgrade_report import NewTemplate, UpgradedFile, UpgradeReport, UpgradeReportHead
+from workers.engine.upgrade.comparison import UpgradeVerification
+from workers.engine.upgrade.copying import BACKEND, ENCODER
 from workers.engine.upgrade.plan import UpgradePlan
-from workers.engine.verify.whole_file import WholeArtifact
+from workers.engine.upgrade.planned_copies import PlannedCopy
 
 COMPARED = VerificationRecord(coverage="full", seed=None)
 
 
-def upgrade_report(plan: UpgradePlan, *, old_sha256: str, whole: WholeArtifact) -> UpgradeReport:
-    """The whole report. `whole` is of the new files."""
+def upgrade_report(plan: UpgradePlan, *, old_sha256: str, verified: UpgradeVerification) -> UpgradeReport:
+    """The whole report of files that passed verification."""
+    return UpgradeReport(
+        **dict(upgrade_report_head(plan, old_sha256=old_sha256, sha256=verified.sha256)),
+        objects=tuple(
+            _object(copy, digest) for copy, digest in zip(plan.objects, verified.payload_blake3, strict=True)
+        ),
+    )
+
+
+def upgrade_report_head(plan: UpgradePlan, *, old_sha256: str, sha256: Sequence[str]) -> UpgradeReportHead:
+    """Everything of the report but its objects. `sha256` are those of the new files, the entry first."""
     identity, arrangement = plan.identity, plan.arrangement
     weights_id = identity.weights_id or ""
     name = artifact_file_name(f"{identity.model_id}.{weights_id}", arrangement.framing)
-    return UpgradeReport(
+    return UpgradeReportHead(
         converter=f"ninforge {version('ninforge')}",
         upgraded_from=UpgradedFile(
             framing=int(plan.old.framing),
@@ -38,38 +56,51 @@ def upgrade_report(plan: UpgradePlan, *, old_sha256: str, whole: WholeArtifact) 
         execution=ExecutionRecord(verdict=plan.execution.verdict, reasons=plan.execution.reasons),
         artifact=ArtifactRecord(
             bytes=arrangement.file_bytes,
-            sha256=whole.sha256[0],
+            sha256=sha256[0],
             artifact_id=plan.artifact_id(old_sha256).hex(),
             directory_sha256=arrangement.directory_sha256,
             payload_offset=arrangement.payload_offset,
             parts=tuple(
                 PartRecord(name=one.name or name, bytes=one.file_bytes, sha256=digest)
-                for one, digest in zip(arrangement.slices, whole.sha256, strict=True)
+                for one, digest in zip(arrangement.slices, sha256, strict=True)
             ),
         ),
         verification=COMPARED,
-        objects=tuple(
-            _object(index, stored, plan.template, digest)
-            for index, (stored, digest) in enumerate(zip(arrangement.objects, whole.payload_blake3, strict=True))
-        ),
+    )
+
+
+def verified_objects(plan: UpgradePlan, verified: UpgradeVerification) -> tuple[VerifiedObject, ...]:
+    """What verification found of each object."""
+    return tuple(
+        VerifiedObject(index=copy.index, payload_blake3=digest, checks=(copy.check,), error=None)
+        for copy, digest in zip(plan.objects, verified.payload_blake3, strict=True)
     )
 
 
 def _template(content: bytes | None) -> NewTemplate | None:
-    return None if content is None else NewTemplate(bytes=len(content), sha256=sha256(content).hexdigest())
+    return None if content is None else NewTemplate(bytes=len(content), sha256=sha256_of(content).hexdigest())
 
 
-def _object(index: int, stored: PlacedObject, template: StoredObject | None, digest: str) -> UpgradedObject:
-    tensor = stored if isinstance(stored, TensorObject) else None
-    return UpgradedObject(
-        index=index,
-        name=stored.name,
-        kind="resource" if tensor is None else "tensor",
-        shape=stored.shape,
-        format=None if tensor is None else tensor.format,
-        layout=stored.layout if isinstance(stored, TensorObject) else stored.encoding,
-        offset=stored.offset,
-        bytes=stored.bytes,
-        kept=stored is not template,
-        payload_blake3=digest,
+def _object(copy: PlannedCopy, payload_blake3: str) -> ObjectReport:
+    return ObjectReport(
+        index=copy.index,
+        name=copy.name,
+        kind=copy.kind,
+        shape=copy.shape,
+        format=copy.format,
+        layout=copy.layout,
+        offset=copy.offset,
+        bytes=copy.bytes,
+        state="verified",
+        sources=(),
+        expression=None,
+        encoder=ENCODER,
+        backend=BACKEND,
+        worker=None,
+        blocks=None,
+        seconds=None,
+        payload_blake3=payload_blake3,
+        reciprocals=(),
+        error=None,
+        checks=(copy.check,),
     )

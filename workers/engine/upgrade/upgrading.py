@@ -48,7 +48,7 @@ def upgrade(
     with work_folder(out) as folder:
         work = folder / out.name
         old_sha256 = write_upgraded(plan, old, work, observers.copying)
-        whole = verify_upgraded(
+        verified = verify_upgraded(
             plan,
             old,
             work,
@@ -57,7 +57,7 @@ def upgrade(
             observer=observers.verifying,
         )
         publish(artifact_paths(work, plan.arrangement), targets, overwrite=overwrite)
-    return upgrade_report(plan, old_sha256=old_sha256, whole=whole)
+    return upgrade_report(plan, old_sha256=old_sha256, verified=verified)
 
 
 def _refuse_old(targets: Sequence[Path], old: Path) -> None:

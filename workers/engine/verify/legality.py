@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -14,7 +15,7 @@ from schemas.registry import FORMATS, BlockScaledGeometry, DirectGeometry, Group
 from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Plane, PlaneName, payload
 from workers import _native
 from workers.engine.container.directory import ForeignObject, StoredObject, TensorObject
-from workers.engine.container.gaps import stray_bytes
+from workers.engine.container.gaps import StrayBytes, stray_bytes
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.strict_json import describe
 from workers.engine.scratch import Bytes, Scratch
@@ -26,7 +27,15 @@ from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, di
 BLOCK_BYTES = 4 << 20
 
 
-def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifact:
+@dataclass(frozen=True, slots=True)
+class LegalArtifact:
+    """An artifact whose every word is legal, and what stands between its objects where the framing lets that be."""
+
+    digests: WholeArtifact
+    free: tuple[StrayBytes, ...]
+
+
+def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifact:
     """Checks structure, gaps and the legality of every stored word of the artifact at `path`, and digests it.
 
     It cannot show that the words are the right ones. Raises ArtifactError for a broken container, VerificationError,
@@ -35,7 +44,8 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifa
     """
     whole: list[WholeArtifact] = []
     with ArtifactReader(path) as reader:
-        for stray in (one for one in stray_bytes(reader) if not one.free):
+        strays = stray_bytes(reader)
+        for stray in (one for one in strays if not one.free):
             raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
         _refuse_foreign(reader.artifact.objects)
         check_plane_gaps(reader, reader.artifact.objects)
@@ -47,7 +57,7 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> WholeArtifa
                 yield from _checks(reader, stored)
 
         run_steps(steps(), threads)
-    return whole[0]
+    return LegalArtifact(whole[0], strays)
 
 
 def _refuse_foreign(objects: Sequence[StoredObject]) -> None:

@@ -1,0 +1,47 @@
+"""Upgrades: submitting one. It then is a job like any other."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, Response
+
+from schemas.errors import Fault, SourceError, UpgradeError
+from schemas.interface import Job, UpgradeRequest
+from service import job_documents
+from service.dependencies import CurrentService
+from service.routes import jobs
+from service.strict_json import StrictJsonRoute
+from workers import job_records
+from workers.application import wake
+from workers.upgrade_submission import UpgradeSubmission, model_of, stored_file
+
+router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonRoute)
+
+
+@router.post("", status_code=HTTPStatus.ACCEPTED)
+def submit(body: UpgradeRequest, service: CurrentService, response: Response) -> Job:
+    """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
+    that is not allowed are told at once; what words and resources show is the job's error later."""
+    with service.database.reading() as session:
+        submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
+    name = _checked_name(submission, service)
+    with service.database.writing() as session:
+        job = job_records.submit_upgrade(session, submission, name=name)
+        document = job_documents.job_document(session, job)
+    wake(service.queue, document.id)
+    response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
+    return document
+
+
+def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:
+    """The name of the target that the file is of. Raises UpgradeError for what can be told without its payload."""
+    at = "/artifact"
+    try:
+        with submission.opened(service.settings, service.storage) as old:
+            inventory = model_of(old).inventory
+        at = "/chat_template"
+        submission.template(service.settings)
+    except SourceError as error:
+        raise UpgradeError("upgrade", [Fault(at, str(error))], expected="places below the source roots") from None
+    return f"{inventory.model_id}.{inventory.weights_id}"

@@ -1,0 +1,75 @@
+"""The work of a job that converts a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import UUID
+
+from sqlalchemy import select
+
+from schemas.report import EncodedObject, VerificationRecord
+from schemas.tables import SourceTensorRow
+from workers.database import Database
+from workers.engine.artifact_identity import artifact_id
+from workers.engine.encode import encode_objects, inscribe_artifact_id
+from workers.engine.execution import require_executable
+from workers.engine.plan import Plan
+from workers.engine.planned_objects import SourceTensor
+from workers.engine.report import report_head
+from workers.engine.steps import Observer
+from workers.engine.verify import Coverage, verify_artifact
+from workers.job_work import VerifiedWork
+from workers.settings import Settings
+from workers.submission import Submission, plan_submission
+
+
+class ConversionWork:
+    """A JobWork for what was submitted."""
+
+    def __init__(self, submission: Submission, job_id: UUID, settings: Settings, database: Database) -> None:
+        self._submission = submission
+        self._job_id = job_id
+        self._settings = settings
+        self._database = database
+        self._plan: Plan | None = None
+
+    def planned(self) -> Plan:
+        """The plan, made once."""
+        if self._plan is None:
+            self._plan = plan_submission(self._submission, self._settings)
+        return self._plan
+
+    def require_wanted(self) -> None:
+        """Raises PlanError for an artifact that no engine runs, unless one is wanted."""
+        if not self._submission.allow_unexecutable:
+            plan = self.planned()
+            require_executable(plan.recipe, plan.execution)
+
+    def encode(self, entry: Path, indices: Sequence[int], worker: str, observer: Observer) -> list[EncodedObject]:
+        """Encodes objects."""
+        threads = self._settings.threads
+        return encode_objects(self.planned(), entry, indices, threads=threads, worker=worker, observer=observer)
+
+    def verify(self, entry: Path, observer: Observer) -> VerifiedWork:
+        """Writes the id that the encoded sources give, and holds all words to recipe and sources."""
+        plan, coverage = self.planned(), Coverage(self._submission.verify)
+        identity = artifact_id(plan, self._source_digests())
+        inscribe_artifact_id(plan, entry, identity)
+        verification = verify_artifact(
+            plan,
+            entry,
+            coverage=coverage,
+            threads=self._settings.threads,
+            observer=observer,
+            artifact_id=identity,
+        )
+        record = VerificationRecord(coverage=coverage, seed=verification.seed)
+        head = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
+        return VerifiedWork(verification.objects, head, verification.sha256, verification.stamps)
+
+    def _source_digests(self) -> dict[SourceTensor, str]:
+        """BLAKE3 of every source tensor, as encoding recorded it."""
+        with self._database.reading() as session:
+            rows = session.scalars(select(SourceTensorRow).where(SourceTensorRow.job_id == self._job_id)).all()
+        return {(row.source, row.tensor): row.blake3 for row in rows if row.blake3 is not None}
