@@ -48,10 +48,9 @@ class Stream(Protocol):
 class DeviceEncoders:
     """Encoders on one device, for any number of threads: each has a stream, opened when it first encodes."""
 
-    backend = "cuda"
-
     def __init__(self, device: str, open_stream: Callable[[], Stream], allocate: Callable[[int], Bytes]) -> None:
         self.device = device
+        self.backend = f"cuda ({device})"
         self.allocate = allocate
         self._open_stream = open_stream
         self._of_thread = threading.local()
