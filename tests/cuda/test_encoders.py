@@ -148,7 +148,11 @@ def test_a_device_that_changes_a_word_is_found_out() -> None:
         encode_grouped(emulated_encoders(FaultyStream), weights("BF16", (2, 64)), "BF16", 4)
 
 
-def test_a_device_that_refuses_what_the_cpu_takes_is_found_out() -> None:
-    for encode in (lambda e, w: encode_grouped(e, w, "BF16", 8), lambda e, w: encode_fp8(e, w, "BF16")):
-        with pytest.raises(DeviceError, match="it refused, though nothing is wrong"):
-            encode(emulated_encoders(RefusingStream), weights("BF16", (2, 64)))
+@pytest.mark.parametrize("code_bits", [8, None], ids=["grouped", "rows"])
+def test_a_device_that_refuses_what_the_cpu_takes_is_found_out(code_bits: int | None) -> None:
+    encoders, words = emulated_encoders(RefusingStream), weights("BF16", (2, 64))
+    with pytest.raises(DeviceError, match="it refused, though nothing is wrong"):
+        if code_bits is None:
+            encode_fp8(encoders, words, "BF16")
+        else:
+            encode_grouped(encoders, words, "BF16", code_bits)

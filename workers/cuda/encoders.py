@@ -48,6 +48,8 @@ class Stream(Protocol):
 class DeviceEncoders:
     """Encoders on one device, for any number of threads: each has a stream, opened when it first encodes."""
 
+    least_threads = 2
+
     def __init__(self, device: str, open_stream: Callable[[], Stream], allocate: Callable[[int], Bytes]) -> None:
         self.device = device
         self.backend = f"cuda ({device})"

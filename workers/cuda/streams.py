@@ -56,13 +56,13 @@ class TorchStream:
         kernels.enter()
         self._kernels = kernels
         self._where = torch.device("cuda", kernels.device.index)
-        self._stream = torch.cuda.Stream(self._where)
+        self.stream = torch.cuda.Stream(self._where)
         self._memory = torch.empty(0, dtype=torch.uint8, device=self._where)
 
     def memory(self, size: int) -> int:
         """The address of at least `size` bytes, at a multiple of 256. Earlier addresses are no longer valid."""
         if self._memory.numel() < size:
-            with torch.cuda.stream(self._stream):
+            with torch.cuda.stream(self.stream):
                 self._memory = torch.empty(size, dtype=torch.uint8, device=self._where)
         return self._memory.data_ptr()
 
@@ -87,13 +87,13 @@ class TorchStream:
     def wait(self) -> None:
         """Returns when all is done; other threads run meanwhile. Raises DeviceError where any of it failed."""
         try:
-            self._stream.synchronize()
+            self.stream.synchronize()
         except RuntimeError as error:
             raise DeviceError(self._kernels.device.name, expected="kernels that run", found=str(error)) from error
 
     @property
     def _handle(self) -> int:
-        return int(self._stream.cuda_stream)
+        return int(self.stream.cuda_stream)
 
 
 def pinned_bytes(size: int) -> Bytes:

@@ -21,6 +21,10 @@ class Encoders(Protocol):
         """What provenance calls the device."""
 
     @property
+    def least_threads(self) -> int:
+        """Threads that it takes to keep the device busy while what it made is being written."""
+
+    @property
     def allocate(self) -> Callable[[int], Bytes]:
         """Makes page-aligned buffers of so many bytes that the device copies from and to without a detour."""
 
@@ -40,6 +44,7 @@ class NativeEncoders:
     """The processor's."""
 
     backend = CPU
+    least_threads = 1
     allocate = staticmethod(aligned_bytes)
     encode_grouped = staticmethod(_native.encode_grouped)
     encode_fp8_row = staticmethod(_native.encode_fp8_row)

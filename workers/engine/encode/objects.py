@@ -74,8 +74,8 @@ def encode_objects(
     block_bytes: int = BLOCK_BYTES,
     encoders: Encoders = NATIVE,
 ) -> list[EncodedObject]:
-    """Makes the payloads of the objects at `indices` in the work files whose entry is at `path`, durably, on as many
-    threads, which all use the device of `encoders`.
+    """Makes the payloads of the objects at `indices` in the work files whose entry is at `path`, durably, on `threads`
+    threads, or more if `encoders` need more.
 
     Raises WordError for a source word that cannot be stored, SourceError, OutputError, DeviceError, and whatever
     `observer` raises. Of several failures the earliest in the order of `indices` and coordinates is raised.
@@ -86,7 +86,8 @@ def encode_objects(
         PlannedInputs(plan) as inputs,
     ):
         run = _Run(plan, file, inputs, observer, block_bytes, encoders)
-        run_steps((step for one in progress for step in run.steps(one)), threads, encoders.allocate)
+        steps = (step for one in progress for step in run.steps(one))
+        run_steps(steps, max(threads, encoders.least_threads), encoders.allocate)
         file.sync()
     return [one.record(worker, encoders.backend) for one in progress]
 
