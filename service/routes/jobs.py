@@ -17,9 +17,10 @@ from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
-from service.submissions import submission_of
+from service.submissions import require_device, submission_of
 from workers import job_records
 from workers.application import wake
+from workers.devices import queue_of
 from workers.submission import locate
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute)
@@ -29,13 +30,14 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
 def submit(body: JobRequest, service: CurrentService, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
+    require_device(body, service.settings)
     submission = submission_of(body)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
     with service.database.writing() as session:
         job = job_records.submit(session, submission, recipe, name=body.name or recipe.id)
         document = job_documents.job_document(session, job)
-    wake(service.queue, document.id)
+    wake(service.queue, document.id, queue_of(body.device))
     response.headers["Location"] = f"{router.prefix}/{document.id}"
     return document
 
