@@ -14,6 +14,8 @@ NinforgeError
 ├── DeviceError          a device that was asked for and is not there, or does not do what it should
 ├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
+├── JobStateError        a job that is not in a state in which it can be done what was asked for
+├── KeyReusedError       an Idempotency-Key that was sent with another body before
 └── CancelledError       the work was asked to stop
 """
 
@@ -131,6 +133,16 @@ class ServiceError(NinforgeError):
 class OutputError(NinforgeError):
     slug = "output"
     title = "The output cannot be written"
+
+
+class JobStateError(NinforgeError):
+    slug = "wrong-state"
+    title = "Not in this state of the job"
+
+
+class KeyReusedError(NinforgeError):
+    slug = "key-reused"
+    title = "Key used for another body"
 
 
 class CancelledError(NinforgeError):

@@ -133,9 +133,19 @@ class ArtifactManifest(Answer):
     parts: tuple[ManifestPart, ...]
 
 
+class Attempt(Answer):
+    """How a job ended before it was tried again."""
+
+    state: JobState
+    started_at: datetime | None
+    finished_at: datetime | None
+    error: Problem | None
+
+
 class Job(Answer):
     """One conversion, or one upgrade: then `recipe` is None and `upgrade` what was asked for. `framing` is `auto` until
-    planning has chosen one, and `execution` None until then: whether an engine runs the artifact."""
+    planning has chosen one, and `execution` None until then: whether an engine runs the artifact. `attempts` are those
+    before the present one, oldest first."""
 
     id: UUID
     name: str
@@ -152,6 +162,7 @@ class Job(Answer):
     progress: Progress
     error: Problem | None
     artifact: Artifact | None
+    attempts: tuple[Attempt, ...]
 
 
 class JobReport(ConversionReport):

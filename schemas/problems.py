@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from schemas.errors import (
     CancelledError,
     FaultyDocumentError,
+    JobStateError,
+    KeyReusedError,
     NinforgeError,
     OutputError,
 )
@@ -41,6 +43,8 @@ class Problem(BaseModel):
 
 _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     OutputError: HTTPStatus.INSUFFICIENT_STORAGE,
+    JobStateError: HTTPStatus.CONFLICT,
+    KeyReusedError: HTTPStatus.CONFLICT,
     CancelledError: HTTPStatus.CONFLICT,
 }
 """Every other error of the engine means that what was sent cannot be processed: 422."""

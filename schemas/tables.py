@@ -39,6 +39,10 @@ HEX_DIGEST = String(64)
 """SHA-256 or BLAKE3 in lower-case hexadecimal digits."""
 
 
+MAX_KEY = 255
+"""Characters of an `Idempotency-Key`."""
+
+
 class UtcDateTime(TypeDecorator[datetime]):
     """A moment in UTC. SQLite has no time zones, so it goes in and comes out without one there."""
 
@@ -127,8 +131,24 @@ class JobRow(Base):
     parts: Mapped[list[ArtifactPartRow]] = relationship(
         order_by="ArtifactPartRow.index", cascade="all, delete-orphan", passive_deletes=True
     )
+    attempts: Mapped[list[AttemptRow]] = relationship(
+        order_by="AttemptRow.number", cascade="all, delete-orphan", passive_deletes=True
+    )
 
     __table_args__ = (Index(None, "state"),)
+
+
+class AttemptRow(Base):
+    """How a job ended before it was tried again; `number` counts from 0."""
+
+    __tablename__ = "job_attempts"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[JobState]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class ArtifactPartRow(Base):
@@ -145,6 +165,19 @@ class ArtifactPartRow(Base):
     sha256: Mapped[str] = mapped_column(HEX_DIGEST)
 
     __table_args__ = (Index(None, "sha256"),)
+
+
+class SubmissionKeyRow(Base):
+    """That a job was submitted under an `Idempotency-Key`, by the token named `owner`, empty where there are none."""
+
+    __tablename__ = "submission_keys"
+
+    owner: Mapped[str] = mapped_column(Text, primary_key=True)
+    key: Mapped[str] = mapped_column(String(MAX_KEY), primary_key=True)
+    body_sha256: Mapped[str] = mapped_column(HEX_DIGEST)
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+
+    __table_args__ = (Index(None, "job_id"),)
 
 
 class ClaimRow(Base):

@@ -13,6 +13,7 @@ from schemas.interface import (
     Artifact,
     ArtifactManifest,
     ArtifactPart,
+    Attempt,
     Job,
     JobReport,
     ManifestPart,
@@ -25,7 +26,7 @@ from schemas.minimum_reader import minimum_reader
 from schemas.problems import Problem
 from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, ReportHead, SourceTensorRecord
 from schemas.states import JobState, ObjectState
-from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.tables import AttemptRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from schemas.upgrade_report import UpgradeReportHead
 from workers.database import database_time
 from workers.upgrade_submission import UpgradeSubmission
@@ -39,7 +40,12 @@ def job_document(session: Session, job: JobRow) -> Job:
 
 def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UUID | None) -> Page[Job]:
     """Jobs newest first; the cursor is the id of the last job before the page."""
-    query = select(JobRow).options(selectinload(JobRow.parts)).order_by(JobRow.id.desc()).limit(limit + 1)
+    query = (
+        select(JobRow)
+        .options(selectinload(JobRow.parts), selectinload(JobRow.attempts))
+        .order_by(JobRow.id.desc())
+        .limit(limit + 1)
+    )
     if state is not None:
         query = query.where(JobRow.state == state)
     if cursor is not None:
@@ -147,6 +153,16 @@ def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
         progress=_progress(job, done, now),
         error=None if job.error is None else Problem.model_validate(job.error),
         artifact=artifact_of(job) if job.state is JobState.READY else None,
+        attempts=tuple(_attempt(attempt) for attempt in job.attempts),
+    )
+
+
+def _attempt(row: AttemptRow) -> Attempt:
+    return Attempt(
+        state=row.state,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        error=None if row.error is None else Problem.model_validate(row.error),
     )
 
 

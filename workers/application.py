@@ -53,3 +53,11 @@ def wake(application: Celery, job_id: UUID, queue: str = CPU) -> None:
         application.send_task(ADVANCE, [str(job_id)], queue=queue)
     except Exception:
         logger.warning("job %s waits for the sweeper: the queue took no message", job_id, exc_info=True)
+
+
+def waiting_messages(application: Celery) -> int:
+    """How many messages wait in the queue. Raises whatever the broker's client does if it cannot be reached."""
+    with application.connection_for_read() as connection:
+        connection.connect()
+        queue = connection.channel().queue_declare(queue=application.conf.task_default_queue)
+        return int(queue.message_count)

@@ -8,7 +8,7 @@ grows and is the fencing token. Every function locks the job's row before anythi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import accumulate
 from uuid import UUID
@@ -36,12 +36,14 @@ class ClaimLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that was taken, with the indices of its objects, largest first, where it is one for encoding."""
+    """A claim that was taken, with the indices of its objects, largest first, where it is one for encoding, and the set
+    of work files that the job had then, once it is planned."""
 
     id: int
     job_id: UUID
     stage: Stage
     indices: tuple[int, ...] = ()
+    work_files: str | None = None
 
 
 def locked_job(session: Session, job_id: UUID) -> JobRow | None:
@@ -59,7 +61,7 @@ def claim_job(session: Session, job_id: UUID, stage: Stage, *, worker: str, leas
         return None
     if stage is Stage.VERIFYING and session.scalar(select(_unencoded(job_id))):
         return None
-    claim = _insert(session, job_id, stage, worker, lease)
+    claim = _insert(session, job, stage, worker, lease)
     state = JobState.PLANNING if stage is Stage.PLANNING else JobState.VERIFYING
     if job.state is not state:
         enter_state(session, job, state)
@@ -85,13 +87,13 @@ def claim_objects(session: Session, job_id: UUID, *, worker: str, lease: timedel
     totals = accumulate(size for _, size in pending)
     fitting = tuple(index for (index, _), total in zip(pending, totals, strict=True) if total <= max_bytes)
     indices = fitting or (pending[0][0],)
-    claim = _insert(session, job_id, Stage.ENCODING, worker, lease)
+    claim = _insert(session, job, Stage.ENCODING, worker, lease)
     session.execute(
         update(ObjectRow)
         .where(ObjectRow.job_id == job_id, ObjectRow.index.in_(indices))
         .values(state=ObjectState.ENCODING, claim_id=claim.id, bytes_done=0)
     )
-    return Claim(claim.id, job_id, Stage.ENCODING, indices)
+    return replace(claim, indices=indices)
 
 
 def renew(session: Session, claim: Claim, *, lease: timedelta, progress: Mapping[int, int]) -> None:
@@ -137,9 +139,15 @@ def hand_back(session: Session, claim: Claim) -> None:
     _undo(session, ClaimRow.id == claim.id)
 
 
-def revoke_all(session: Session, job_id: UUID) -> None:
-    """Ends every claim on a job that has ended: the workers that hold them stop at their next sign of life."""
-    _undo(session, ClaimRow.job_id == job_id)
+def revoke_all(session: Session, job: JobRow) -> int:
+    """Ends every claim on a job that has ended: the workers that hold them stop at their next sign of life.
+
+    Returns the id of a claim that nobody holds, greater than those of all claims on the job so far.
+    """
+    _undo(session, ClaimRow.job_id == job.id)
+    fence = _insert(session, job, Stage.ENCODING, "", timedelta())
+    end(session, fence)
+    return fence.id
 
 
 def expire(session: Session, job_id: UUID) -> JobRow | None:
@@ -179,17 +187,18 @@ def enter_state(session: Session, job: JobRow, state: JobState) -> None:
     now = database_time(session)
     job.state = state
     job.stage_started_at = now
-    job.started_at = job.started_at or now
     job.lost_claims = 0
-    if state not in ACTIVE_STATES:
+    if state in ACTIVE_STATES:
+        job.started_at = job.started_at or now
+    else:
         job.finished_at = now
 
 
-def _insert(session: Session, job_id: UUID, stage: Stage, worker: str, lease: timedelta) -> Claim:
-    row = ClaimRow(job_id=job_id, stage=stage, worker=worker, expires_at=database_time(session) + lease)
+def _insert(session: Session, job: JobRow, stage: Stage, worker: str, lease: timedelta) -> Claim:
+    row = ClaimRow(job_id=job.id, stage=stage, worker=worker, expires_at=database_time(session) + lease)
     session.add(row)
     session.flush()
-    return Claim(row.id, job_id, stage)
+    return Claim(row.id, job.id, stage, work_files=job.work_files)
 
 
 def _undo(session: Session, which: ColumnElement[bool]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from schemas.problems import INTERNAL, Problem
 from schemas.report import VerifiedObject
 from schemas.states import Stage
 from schemas.tables import JobRow, ObjectRow
-from workers import claims, job_records
+from workers import claims, job_endings, job_records
 from workers.claims import Claim, ClaimLostError
 from workers.conversion_work import ConversionWork
 from workers.database import Database
@@ -100,7 +100,8 @@ class Conversion:
     def _encode_objects(self) -> None:
         while not self._context.stopping.is_set() and (claim := self._claim_objects()):
             with self._working_under(claim) as heartbeat:
-                encoded = self._checked_work().encode(self._work_entry(), claim.indices, self._context.name, heartbeat)
+                entry = self._work_entry(claim)
+                encoded = self._checked_work().encode(entry, claim.indices, self._context.name, heartbeat)
                 with self._context.database.writing() as session:
                     job_records.record_encoded(session, claim, encoded)
 
@@ -109,13 +110,25 @@ class Conversion:
         if claim is None:
             return
         with self._working_under(claim) as heartbeat:
-            storage = self._context.storage
-            if self._work_entry().exists() or not self._is_published():
-                storage.publish(self._verify_files(claim, heartbeat))
-            with self._context.database.writing() as session:
-                job_records.record_ready(session, claim)
-            storage.discard_work(self._job_id)
+            verified: Sequence[VerifiedFile] = ()
+            if self._work_entry(claim).exists() or not self._is_published():
+                verified = self._verify_files(claim, heartbeat)
+            self._publish(claim, verified)
+            self._context.storage.discard_superseded(self._job_id, claim.id)
             logger.info("job %s is ready", self._job_id)
+
+    def _publish(self, claim: Claim, verified: Sequence[VerifiedFile]) -> None:
+        """Publishes files, none if they have been already, and records the job as ready."""
+        context = self._context
+        try:
+            if verified:
+                context.storage.publish(verified)
+            with context.database.writing() as session:
+                job_records.record_ready(session, claim)
+        except Exception:
+            # A job that has ended meanwhile refers to none of them.
+            job_endings.discard_unreferenced(context.database, context.storage, [file.sha256 for file in verified])
+            raise
 
     def _is_published(self) -> bool:
         with self._context.database.reading() as session:
@@ -126,7 +139,7 @@ class Conversion:
         """Verifies all work files of the job and records it."""
         with self._context.database.writing() as session:
             job_records.begin_verifying_progress(session, claim)
-        work, entry = self._checked_work(), self._work_entry()
+        work, entry = self._checked_work(), self._work_entry(claim)
         verified = work.verify(entry, heartbeat)
         self._check_digests(verified.objects)
         with self._context.database.writing() as session:
@@ -169,15 +182,10 @@ class Conversion:
             self._work = work
         return self._work
 
-    def _job(self) -> JobRow:
-        with self._context.database.reading() as session:
-            return session.get_one(JobRow, self._job_id)
-
-    def _work_entry(self) -> Path:
-        name = self._job().work_files
-        if name is None:
+    def _work_entry(self, claim: Claim) -> Path:
+        if claim.work_files is None:
             raise RuntimeError(f"job {self._job_id} has been planned without work files")
-        return self._context.storage.work_entry(self._job_id, name)
+        return self._context.storage.work_entry(self._job_id, claim.work_files)
 
     def _claim_job(self, stage: Stage) -> Claim | None:
         with self._context.database.writing() as session:
@@ -202,19 +210,30 @@ class Conversion:
                 yield heartbeat
         except (CancelledError, ClaimLostError):
             logger.info("job %s: handing back claim %d (%s)", self._job_id, claim.id, claim.stage)
+            self._work = (
+                None  # the job may be planned anew, of other sources, before this worker claims some more of it
+            )
             with context.database.writing() as session:
                 claims.hand_back(session, claim)
         except OperationalError:
             raise
         except NinforgeError as error:
-            logger.warning("job %s fails: %s", self._job_id, error)
-            self._fail(claim, public_problem(error, context.settings))
+            if self._fail(claim, public_problem(error, context.settings)):
+                logger.warning("job %s fails: %s", self._job_id, error)
         except Exception:
-            logger.exception("job %s fails for an unexpected reason", self._job_id)
-            self._fail(claim, INTERNAL)
+            if self._fail(claim, INTERNAL):
+                logger.exception("job %s fails for an unexpected reason", self._job_id)
 
-    def _fail(self, claim: Claim, problem: Problem) -> None:
-        with suppress(ClaimLostError):
-            with self._context.database.writing() as session:
-                job_records.record_failure(session, claim, problem)
-            self._context.storage.discard_work(self._job_id)
+    def _fail(self, claim: Claim, problem: Problem) -> bool:
+        """Whether the job fails with this: not if the claim is lost. The files of a job that has ended are gone, so
+        that whoever is still at it meets all kinds of faults."""
+        database = self._context.database
+        try:
+            with database.writing() as session:
+                leftovers = job_endings.record_failure(session, claim, problem)
+        except ClaimLostError:
+            logger.info("job %s: claim %d (%s) is lost", self._job_id, claim.id, claim.stage)
+            self._work = None
+            return False
+        job_endings.discard(database, self._context.storage, leftovers)
+        return True

@@ -20,7 +20,10 @@ from workers.database import Database
 logger = logging.getLogger(__name__)
 
 _BEATS = 3
-"""Signs of life in the time of one lease."""
+"""Signs of life in the time of one lease, or more of them."""
+
+_LONGEST_PAUSE = 1.0
+"""Seconds between signs of life: how soon a worker notices that its job was cancelled, and how fine progress is."""
 
 
 class Heartbeat:
@@ -67,7 +70,7 @@ class Heartbeat:
     def _beat(self) -> None:
         lease_seconds = self._lease.total_seconds()
         renewed = time.monotonic()
-        while not self._over.wait(lease_seconds / _BEATS):
+        while not self._over.wait(min(lease_seconds / _BEATS, _LONGEST_PAUSE)):
             began = time.monotonic()
             try:
                 self._renew()

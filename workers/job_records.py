@@ -10,7 +10,6 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from schemas.errors import OutputError
-from schemas.problems import Problem
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.report import EncodedObject, ReportHead, VerifiedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
@@ -21,6 +20,7 @@ from workers.claims import Claim
 from workers.database import database_time
 from workers.engine.container.directory import Framing
 from workers.identifiers import time_ordered_id
+from workers.job_endings import hold_stored_files
 from workers.job_work import PlannedJob, PlannedJobObject
 from workers.storage import Storage
 from workers.submission import Submission
@@ -176,6 +176,7 @@ def record_verified(
 ) -> None:
     """Records that the whole file passed, and the head of its report. The claim goes on: what is left is to publish."""
     job = claims.require(session, claim)
+    hold_stored_files(session, [part.sha256 for part in head.artifact.parts])
     session.execute(
         update(ObjectRow),
         [
@@ -202,18 +203,6 @@ def record_ready(session: Session, claim: Claim) -> None:
     job = claims.require(session, claim)
     claims.end(session, claim)
     claims.enter_state(session, job, JobState.READY)
-
-
-def record_failure(session: Session, claim: Claim, problem: Problem) -> None:
-    """Ends the job of a claim that is still held in failure, and with it every other claim on the job."""
-    fail(session, claims.require(session, claim), problem)
-
-
-def fail(session: Session, job: JobRow, problem: Problem) -> None:
-    """Ends a locked job in failure."""
-    claims.revoke_all(session, job.id)
-    job.error = problem.model_dump(mode="json", exclude_none=True)
-    claims.enter_state(session, job, JobState.FAILED)
 
 
 def begin_verifying_progress(session: Session, claim: Claim) -> None:

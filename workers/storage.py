@@ -49,7 +49,10 @@ class Storage:
 
     def new_work_files(self, job_id: UUID, claim_id: int) -> str:
         """Makes the folder for a set of work files, named after the claim that the job is planned under."""
-        (self._work / str(job_id) / str(claim_id)).mkdir(parents=True, exist_ok=True)
+        folder = self._work / str(job_id) / str(claim_id)
+        while not folder.is_dir():
+            with suppress(FileNotFoundError):  # others remove the job's folder whenever it is empty
+                folder.mkdir(parents=True, exist_ok=True)
         return str(claim_id)
 
     def work_entry(self, job_id: UUID, name: str) -> Path:
@@ -65,9 +68,20 @@ class Storage:
 
         A worker that is late has an earlier claim than the one that took over, so it cannot remove the other's files.
         """
-        for folder in (self._work / str(job_id)).glob("*"):
+        folders = self._work / str(job_id)
+        for folder in folders.glob("*"):
             if int(folder.name) < claim_id:
                 shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # not there, or not empty
+            folders.rmdir()
+
+    def jobs_with_work(self) -> set[UUID]:
+        """The jobs that have a folder of work files."""
+        jobs: set[UUID] = set()
+        for folder in self._work.iterdir():
+            with suppress(ValueError):  # not one of ours
+                jobs.add(UUID(folder.name))
+        return jobs
 
     def artifact(self, sha256: str) -> Path:
         """The published file of that SHA-256."""
@@ -76,6 +90,10 @@ class Storage:
     def holds(self, sha256: Sequence[str]) -> bool:
         """Whether all of these files are published."""
         return all(self.artifact(one).is_file() for one in sha256)
+
+    def remove_artifact(self, sha256: str) -> None:
+        """Removes the published file of that SHA-256, if it is there."""
+        self.artifact(sha256).unlink(missing_ok=True)
 
     def publish(self, verified: Sequence[VerifiedFile]) -> None:
         """Moves files that were verified into the store, whole and durably, the first last.

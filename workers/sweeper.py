@@ -8,7 +8,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from schemas.problems import problem
-from workers import claims, job_records
+from workers import claims, job_endings
 from workers.database import Database
 from workers.devices import JOB_DEVICES
 from workers.logs import logging_with
@@ -21,13 +21,16 @@ MAX_LOST_CLAIMS = 10
 
 
 def sweep(database: Database, storage: Storage, devices: Sequence[str] = JOB_DEVICES) -> UUID | None:
-    """Undoes expired claims, and fails the jobs whose workers keep dying. The oldest job that waits for a worker, of
-    those that ask for one of these devices."""
+    """Undoes expired claims, fails the jobs whose workers keep dying, and removes work files that nobody needs.
+
+    Returns the oldest job that waits for a worker, of those that ask for one of these devices.
+    """
     with database.reading() as session:
         expired = claims.jobs_with_expired_claims(session)
     for job_id in expired:
         with logging_with(job_id=str(job_id)):
             _undo_expired(database, storage, job_id)
+    job_endings.discard_orphaned_work(database, storage)
     with database.reading() as session:
         return claims.waiting_job(session, devices)
 
@@ -38,11 +41,11 @@ def _undo_expired(database: Database, storage: Storage, job_id: UUID) -> None:
         if job is None:
             return
         logger.warning("job %s: a worker gave no sign of life in time; its work is free again", job_id)
-        hopeless = job.lost_claims >= MAX_LOST_CLAIMS
-        if hopeless:
+        leftovers = None
+        if job.lost_claims >= MAX_LOST_CLAIMS:
             detail = f"{job.lost_claims} workers in a row ended while at this job, without any progress of it."
-            job_records.fail(
+            leftovers = job_endings.fail(
                 session, job, problem("worker-lost", HTTPStatus.INTERNAL_SERVER_ERROR, "Workers were lost", detail)
             )
-    if hopeless:
-        storage.discard_work(job_id)
+    if leftovers is not None:
+        job_endings.discard(database, storage, leftovers)

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.states import JobState
 from schemas.tables import JobRow
+from workers.claims import locked_job
 from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.file_stamp import FileStamp
@@ -97,6 +98,16 @@ def stored_file(session: Session, artifact: str) -> str | None:
     if job.framing == 3:
         raise _refused("framing 3 is what current engines read: there is nothing to upgrade")
     return job.parts[0].sha256
+
+
+def require_stored(session: Session, submission: UpgradeSubmission) -> None:
+    """Keeps the job whose file is to be upgraded from being removed until the transaction ends.
+
+    Raises UpgradeError if it has been meanwhile.
+    """
+    if submission.stored_sha256 is not None:
+        locked_job(session, UUID(submission.artifact))
+        stored_file(session, submission.artifact)
 
 
 def _refused(message: str) -> UpgradeError:

@@ -22,12 +22,13 @@ _AGAIN = "run the command again to take it up there"
 
 
 class ArtifactClient:
-    """Requests for the artifact of one job."""
+    """Requests for the artifact of one job, each with the token if there is one."""
 
-    def __init__(self, service: str, job: UUID) -> None:
-        self._client = httpx.Client(
-            base_url=service, timeout=_TIMEOUT, headers={"Accept-Encoding": "identity"}, follow_redirects=False
-        )
+    def __init__(self, service: str, job: UUID, token: str | None = None) -> None:
+        headers = {"Accept-Encoding": "identity"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._client = httpx.Client(base_url=service, timeout=_TIMEOUT, headers=headers, follow_redirects=False)
         self._path = f"v1/jobs/{job}/artifact"
 
     def close(self) -> None:

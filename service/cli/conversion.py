@@ -48,6 +48,9 @@ from workers.engine.sources.roots import ANYWHERE
 
 Verify = Literal["full", "sample", "none"]
 
+LISTED_TENSORS = 20
+"""Unused tensors that are told one by one."""
+
 MAX_BLOCK_BYTES = 1 << 30
 NOT_VERIFIED = "not verified: --verify none was asked for"
 
@@ -182,12 +185,21 @@ def _show_plan(planned: Plan) -> None:
     _show_formats(planned)
     if planned.recipe.let_overridden:
         say("`let` values are overridden: this makes no claim to the recipe's target")
-    for source, tensor in planned.unused:
-        say(f"unused: {source}:{tensor}")
+    _show_unused(planned)
     for source, tensor in planned.ignored:
         say(f"ignored: {source}:{tensor}, which no index maps")
     for warning in planned.warnings:
         say(f"warning: {warning}")
+
+
+def _show_unused(planned: Plan) -> None:
+    """Each unused tensor by its name, or, of many, how many there are in each source."""
+    if len(planned.unused) <= LISTED_TENSORS:
+        for source, tensor in planned.unused:
+            say(f"unused: {source}:{tensor}")
+        return
+    for source, count in Counter(source for source, _ in planned.unused).items():
+        say(f"unused: {counted(count, 'tensor')} of {source} (--json names them)")
 
 
 def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -23,6 +24,8 @@ from service.cli.output_places import check_output
 from service.cli.partial_files import PartialFile, opened_partial, partial_path
 from service.cli.progress import Phase, watched
 from workers.engine.publication import publish
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +52,33 @@ def parse_service(text: str) -> str:
     return text
 
 
+def parse_token(text: str) -> str:
+    """Raises BadParameter for what no service takes as a token; it is not repeated there."""
+    if not _TOKEN.fullmatch(text):
+        raise typer.BadParameter("expected a token: letters, digits and ._~+/=-, found another character")
+    return text
+
+
 def download(
     job: Annotated[UUID, typer.Argument(metavar="JOB", help="The id of a job that is ready.")],
     url: Annotated[str, typer.Option("--url", metavar="URL", parser=parse_service, help="Where the service is.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to put the files into.")],
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="TOKEN",
+            envvar="NINFORGE_TOKEN",
+            parser=parse_token,
+            help="What the service asks for. The variable keeps it out of lists of processes.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Download an artifact with all its files, each checked; run again, it goes on where it broke off."""
     if not out.is_dir():
         raise OutputError(str(out), expected="a folder that exists", found="none")
-    with closing(ArtifactClient(url, job)) as client:
+    with closing(ArtifactClient(url, job, token)) as client:
         manifest = client.manifest()
         fetched = _fetch_missing(client, manifest, out)
     if as_json:

@@ -27,6 +27,7 @@ from workers.engine.recipe.document_text import read_text_document
 from workers.engine.recipe.registered import load_registered, registered_ids, registered_text
 from workers.engine.sources.hashed_file import hash_file
 from workers.engine.sources.roots import ANYWHERE
+from workers.engine.sources.wording import shown_path
 
 application = typer.Typer(
     help="Registered recipes, and checks of your own.", no_args_is_help=True, rich_markup_mode=None
@@ -113,7 +114,8 @@ def adapt(
 
 
 def _pins(recipe: ExpandedRecipe, places: Mapping[str, Path]) -> dict[str, str]:
-    """The SHA-256 of the files found for the resources that have one. Raises PlanError for a place of no source."""
+    """The SHA-256 of the files found for the resources that have one. Raises PlanError for a place of no source,
+    SourceError for one where nothing is."""
     faults = [
         Fault("/sources", f"expected one of {', '.join(recipe.sources)}, found a place for {name!r}")
         for name in places
@@ -121,6 +123,8 @@ def _pins(recipe: ExpandedRecipe, places: Mapping[str, Path]) -> dict[str, str]:
     ]
     if faults:
         raise PlanError(recipe.id, faults, expected="places of the recipe's sources")
+    for name, place in places.items():
+        ANYWHERE.is_folder(place, f"source {name}, place {shown_path(place)}")
     pins = {}
     for resource in recipe.resources:
         if resource.sha256 is None:

@@ -18,7 +18,8 @@ from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
-from workers import job_records
+from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
+from workers import claims, job_endings, job_records
 from workers.application import wake
 from workers.devices import queue_of
 from workers.submission import locate
@@ -27,19 +28,21 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
-def submit(body: JobRequest, service: CurrentService, response: Response) -> Job:
+def submit(body: JobRequest, service: CurrentService, key: OptionalKey, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
+    document = submitted_before(service, key, body) or _submit(body, service, key)
+    response.headers["Location"] = f"{router.prefix}/{document.id}"
+    return document
+
+
+def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Job:
     require_device(body, service.settings)
     submission = submission_of(body)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
-    with service.database.writing() as session:
-        job = job_records.submit(session, submission, recipe, name=body.name or recipe.id)
-        document = job_documents.job_document(session, job)
-    wake(service.queue, document.id, queue_of(body.device))
-    response.headers["Location"] = f"{router.prefix}/{document.id}"
-    return document
+    name = body.name or recipe.id
+    return submit_once(service, key, body, lambda session: job_records.submit(session, submission, recipe, name=name))
 
 
 @router.get("")
@@ -56,6 +59,36 @@ def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
     with service.database.reading() as session:
         return job_documents.job_document(session, _existing(session, job_id))
+
+
+@router.post("/{job_id}/cancel")
+def cancel(job_id: JobId, service: CurrentService) -> Job:
+    """Ends a job that is not finished: its workers stop within a moment, and its work files are removed."""
+    with service.database.writing() as session:
+        job = _locked(session, job_id)
+        leftovers = job_endings.cancel(session, job)
+        document = job_documents.job_document(session, job)
+    job_endings.discard(service.database, service.storage, leftovers)
+    return document
+
+
+@router.post("/{job_id}/retry", status_code=HTTPStatus.ACCEPTED)
+def retry(job_id: JobId, service: CurrentService) -> Job:
+    """Queues a job that failed or was cancelled once more, from the start; how it ended is kept in `attempts`."""
+    with service.database.writing() as session:
+        job = _locked(session, job_id)
+        job_endings.retry(session, job)
+        document = job_documents.job_document(session, job)
+    wake(service.queue, job_id, queue_of(document.device))
+    return document
+
+
+@router.delete("/{job_id}", status_code=HTTPStatus.NO_CONTENT)
+def delete(job_id: JobId, service: CurrentService) -> None:
+    """Removes a job that is finished, and those files of its artifact that no other job has."""
+    with service.database.writing() as session:
+        leftovers = job_endings.remove(session, _locked(session, job_id))
+    job_endings.discard(service.database, service.storage, leftovers)
 
 
 @router.get("/{job_id}/objects")
@@ -123,6 +156,13 @@ def _file_response(job_id: UUID, index: str, service: Service, request: Request)
 
 def _existing(session: Session, job_id: UUID) -> JobRow:
     job = session.get(JobRow, job_id)
+    if job is None:
+        raise unknown_job(job_id)
+    return job
+
+
+def _locked(session: Session, job_id: UUID) -> JobRow:
+    job = claims.locked_job(session, job_id)
     if job is None:
         raise unknown_job(job_id)
     return job

@@ -5,33 +5,40 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from fastapi import APIRouter, Response
+from sqlalchemy.orm import Session
 
 from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.interface import Job, UpgradeRequest
-from service import job_documents
-from service.dependencies import CurrentService
+from schemas.tables import JobRow
+from service.dependencies import CurrentService, Service
 from service.routes import jobs
 from service.strict_json import StrictJsonRoute
+from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
 from workers import job_records
-from workers.application import wake
-from workers.upgrade_submission import UpgradeSubmission, model_of, stored_file
+from workers.upgrade_submission import UpgradeSubmission, model_of, require_stored, stored_file
 
 router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonRoute)
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
-def submit(body: UpgradeRequest, service: CurrentService, response: Response) -> Job:
+def submit(body: UpgradeRequest, service: CurrentService, key: OptionalKey, response: Response) -> Job:
     """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
     that is not allowed are told at once; what words and resources show is the job's error later."""
+    document = submitted_before(service, key, body) or _submit(body, service, key)
+    response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
+    return document
+
+
+def _submit(body: UpgradeRequest, service: Service, key: SubmissionKey | None) -> Job:
     with service.database.reading() as session:
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
     name = _checked_name(submission, service)
-    with service.database.writing() as session:
-        job = job_records.submit_upgrade(session, submission, name=name)
-        document = job_documents.job_document(session, job)
-    wake(service.queue, document.id)
-    response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
-    return document
+
+    def add(session: Session) -> JobRow:
+        require_stored(session, submission)
+        return job_records.submit_upgrade(session, submission, name=name)
+
+    return submit_once(service, key, body, add)
 
 
 def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:

@@ -40,6 +40,14 @@ def test_the_place_may_be_one_file_of_a_checkpoint(finetune: Path) -> None:
     assert succeeded("recipe", "adapt", PINNED, "--id", "own", "--source", f"base={file}") == folder
 
 
+def test_a_place_where_nothing_is_takes_no_files_beside_it(finetune: Path) -> None:
+    place = finetune / "chekpoint"
+    message = refused("recipe", "adapt", PINNED, "--id", "own", "--source", f"base={place}")
+    assert (
+        message == f"error: source base, place {place}: expected an existing file or directory, found nothing there\n"
+    )
+
+
 def test_a_source_that_was_not_given_keeps_its_pins_and_is_named(tmp_path: Path) -> None:
     out = tmp_path / "own.yaml"
     result = ninforge("recipe", "adapt", PINNED, "--id", "own", "--let", "layers=8", "--out", out)

@@ -106,7 +106,7 @@ FAULTS = (
         file_bytes(TEXT_2, magic=b"NINPRT\0\x03"),
         "FILE, magic",
         "an entry file",
-        "NINPRT, a continuation file: give its entry, the file of the same name without .part-NNNN",
+        "NINPRT, a continuation file: give its entry, the file beside it that lists it",
     ),
     Fault("no JSON", file_bytes(""), "FILE, length of the JSON", "more than 0", "0"),
     Fault(

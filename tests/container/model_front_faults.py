@@ -41,7 +41,7 @@ FRONT_FAULTS: tuple[Fault, ...] = (
         b"NINPRT\0\x03" + GOOD[8:],
         "FILE, magic",
         "an entry file",
-        "NINPRT, a continuation file: give its entry, the file of the same name without .part-NNNN",
+        "NINPRT, a continuation file: give its entry, the file beside it that lists it",
     ),
     Fault("no JSON", GOOD[:8] + bytes(8) + GOOD[16:], "FILE, length of the JSON", "more than 0", "0"),
     Fault(

@@ -136,8 +136,9 @@ def test_files_that_give_no_ids_fail_the_plan_together(tmp_path: Path) -> None:
     assert tokens.message == f"{where}: expected ids from 0 to 9, found entry '10'"
 
 
-def test_a_count_beyond_the_domain_fails_the_conversion(tmp_path: Path) -> None:
-    plan = planned(tmp_path, [1] * 9 + [-4], {})
-    with pytest.raises(WordError, match=r"file .*ranking: expected counts that are not negative, found -4 for id 9"):
-        convert(plan, tmp_path / "out.ninfer", coverage=Coverage.FULL, threads=1, observers=SILENT)
-    assert not (tmp_path / "out.ninfer").exists()
+def test_a_count_that_cannot_be_fails_the_plan(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as raised:
+        planned(tmp_path, [1] * 9 + [-4], {})
+    [fault] = raised.value.faults
+    found = "expected counts that are not negative, found -4 for id 9"
+    assert str(fault) == f"/objects/1: source ranking, file {tmp_path}/ranking: {found}"

@@ -252,6 +252,26 @@ def test_resources_that_an_engine_refuses_are_told_before_anything_is_copied(
         planned(file)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("tokenizer.json", b'{"model": {"vocab": {"a": %s}}}', "an integer of more digits than can be read"),
+        ("tokenizer_config.json", b'{"added_tokens_decoder": {"%s": {}}}', "expected ids under added_tokens_decoder"),
+        ("generation_config.json", b'{"eos_token_id": %s}', "an integer of more digits than can be read"),
+        ("generation_config.json", b'{"eos_token_id": "%s"}', "expected ids of tokens"),
+        ("preprocessor_config.json", b'{"patch_size": "%s"}', "the patch_size of the vision config"),
+    ],
+)
+def test_numbers_of_any_length_in_resources_are_faults_and_told_of_shortly(
+    file: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, found: str
+) -> None:
+    monkeypatch.setitem(RESOURCES, f"frontend/{name}", content % (b"9" * 5000))
+    old(file, DENSE_27B)
+    with pytest.raises(ArchitectureError, match=found) as raised:
+        planned(file)
+    assert len(str(raised.value)) < 2000
+
+
 def overwrite(file: Path, position: int, content: bytes) -> None:
     with file.open("r+b") as opened:
         opened.seek(position)

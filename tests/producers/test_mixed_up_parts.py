@@ -36,6 +36,11 @@ def nvfp4(scales: tuple[str, ...], factors: list[dict[str, Any]], convention: st
     return one_object("NVFP4", (256, 64), "copy", {"nvfp4": parts})
 
 
+def input_divisor(value: dict[str, Any]) -> dict[str, Any]:
+    made = one_object("FP32", (), "preserve", {"reshape": value, "to": []})
+    return {**made, "name": "mlp/gate_projection/input_scale_divisor"}
+
+
 def divisor(linear: str) -> dict[str, Any]:
     return {"tensor": f"{linear}.weight_global_scale"}
 
@@ -63,6 +68,14 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a divisor left out": (
         nvfp4(BOTH, [divisor("mlp.gate")]),
         ["expected the global scale of mlp.up among divisors, found none of it"],
+    ),
+    "an input's divisor as it is": (input_divisor({"tensor": "mlp.gate.input_global_scale"}), []),
+    "an input's divisor as a multiplier": (
+        input_divisor({"reciprocal": {"tensor": "mlp.gate.input_global_scale"}, "by": "nearest"}),
+        [
+            "expected global scales of base among divisors, as compressed-tensors stores them, "
+            "found mlp.gate.input_global_scale among multipliers"
+        ],
     ),
     "divisors as multipliers": (
         nvfp4(BOTH, [divisor(one) for one in BOTH], "multipliers"),

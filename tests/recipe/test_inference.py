@@ -181,6 +181,7 @@ def test_casts_take_what_the_table_says(dtype: SourceDtype, to: Format, by: str)
         ({"concat": [T["w"], T["f16"]], "axis": 0}, "concat: expected the dtype of the first part, BF16, found F16"),
         ({"concat": [T["w"], T["conv"]], "axis": 0}, "concat: expected the extents of the first part, [6, 4], but for"),
         ({"concat": [T["w"], T["v"]], "axis": 1}, "found [2, 4] in part 1"),
+        ({"concat": [T["one"], T["scalar"]], "axis": 0}, "the first part, [1], but for axis 0, found [] in part 1"),
         ({"concat": [T["w"], T["v"]], "axis": 2}, "concat: expected an axis below rank 2, found axis 2 of [6, 4]"),
         ({"concat": [T["scalar"]], "axis": 0}, "concat: expected an axis below rank 0, found axis 0 of []"),
         ({"same": [T["w"], T["v"]]}, "same: expected BF16 [6, 4], as the first, found BF16 [2, 4] in place 1"),
@@ -195,6 +196,36 @@ def test_casts_take_what_the_table_says(dtype: SourceDtype, to: Format, by: str)
 )
 def test_faults(value: Document, message: str) -> None:
     assert message in fault(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "tensors"),
+    [
+        (T["v"], "base:v BF16 [2, 4]"),
+        ({"concat": [T["w"], T["v"], T["w"]], "axis": 1}, "base:w BF16 [6, 4], base:v BF16 [2, 4]"),
+        ({"same": [T["w"], {"reshape": T["conv"], "to": [6, 4, 1]}]}, "base:w BF16 [6, 4], base:conv BF16 [6, 1, 4]"),
+        (
+            {"concat": [T["one"], T["two"], T["scalar"], T["ids"], T["v"], T["w"]], "axis": 0},
+            "base:one F32 [1], base:two F32 [2], base:scalar F32 [], base:ids I32 [3] and 2 more",
+        ),
+    ],
+)
+def test_a_fault_names_the_tensors_that_the_value_is_made_of(value: Document, tensors: str) -> None:
+    assert fault(value).endswith(f", made of {tensors}")
+
+
+def test_a_missing_part_of_a_linear_is_named_with_the_parts_that_are_there() -> None:
+    stored = {
+        "m.down.weight_packed": TensorType("U8", (128, 32)),
+        "m.down.weight_scale": TensorType("F8_E4M3", (128, 4)),
+        "m.downs.weight": TensorType("BF16", (1,)),
+    }
+    expanded = expand(recipe(objects=[plain(value={"tensor": "m.down.weight"})]))
+    with pytest.raises(PlanError) as raised:
+        infer_recipe(expanded, lambda _, tensor: stored.get(tensor))
+    there = "weight_packed U8 [128, 32], weight_scale F8_E4M3 [128, 4]"
+    [found] = raised.value.faults
+    assert found.message.endswith(f"found no tensor of that name, but of m.down {there}")
 
 
 @pytest.mark.parametrize(
@@ -234,16 +265,19 @@ def test_faults_of_fp8_row(members: Document, message: str) -> None:
 def test_faults_of_gather() -> None:
     square = plain(name="r", format="I32", shape=[3, 1], value=T["ids2"])
     [found] = faults(plain(value={"gather": T["w"], "rows": "r"}), square)
-    assert found.message == "object 'a': gather: expected rows of rank 1 in 'r', found shape [3, 1]"
+    message = "object 'a': gather: expected rows of rank 1 in 'r', found shape [3, 1], made of base:w BF16 [6, 4]"
+    assert found.message == message
     rows = plain(name="r", format="I32", shape=[3], value=T["ids"])
     [found] = faults(plain(value={"gather": T["scalar"], "rows": "r"}), rows)
-    assert found.message == "object 'a': gather: expected a value with an axis 0, found a scalar"
+    message = "object 'a': gather: expected a value with an axis 0, found a scalar, made of base:scalar F32 []"
+    assert found.message == message
 
 
 def test_equals_has_the_type_of_the_value() -> None:
     assert len(infer(plain(shape=[6, 4], value=T["w"], equals=[T["w"]]))[0].equals) == 1
+    found = "found F16 [6, 4], made of base:f16 F16 [6, 4]"
     message = fault(T["w"], equals=[T["w"], T["f16"]])
-    assert message == "equals, place 1: expected BF16 [6, 4], as the value, found F16 [6, 4]"
+    assert message == f"equals, place 1: expected BF16 [6, 4], as the value, {found}"
     assert "equals, place 0: expected BF16 [6, 4], as the value, found BF16 [2, 4]" in fault(T["w"], equals=[T["v"]])
 
 

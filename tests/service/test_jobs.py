@@ -19,7 +19,7 @@ from workers.database import database_time
 
 JOB_MEMBERS = {
     "id", "name", "state", "recipe", "upgrade", "framing", "execution", "verify", "device", "created_at",
-    "started_at", "finished_at", "progress", "error", "artifact",
+    "started_at", "finished_at", "progress", "error", "artifact", "attempts",
 }  # fmt: skip
 OBJECT_MEMBERS = {
     "index", "name", "kind", "shape", "format", "layout", "offset", "bytes", "state", "sources", "expression",

@@ -36,7 +36,7 @@ def test_an_id_that_the_caller_gives_comes_back(service: RunningService, given: 
 
 @pytest.mark.parametrize("given", [None, "", "x" * 129, "a b", 'a"b', "a/b", "é"])
 def test_a_request_has_an_id_of_its_own_otherwise(service: RunningService, given: str | None) -> None:
-    headers = {} if given is None else {"X-Request-ID": given.encode()}
+    headers = [] if given is None else [(b"X-Request-ID", given.encode())]
     ids = {service.client.get("/healthz", headers=headers).headers["x-request-id"] for _ in range(2)}
     assert len(ids) == 2
     assert all(len(one) == 32 and set(one) <= set("0123456789abcdef") for one in ids)

@@ -236,7 +236,7 @@ def test_revoking_ends_every_claim_of_the_job_only(database: Database) -> None:
     mine = [_claim_objects(database, job_id, max_bytes=20), _claim_objects(database, job_id)]
     theirs = _claim_objects(database, other)
     with database.writing() as session:
-        claims.revoke_all(session, job_id)
+        claims.revoke_all(session, session.get_one(JobRow, job_id))
     for claim in mine:
         with pytest.raises(ClaimLostError):
             _renew(database, claim)
@@ -260,8 +260,9 @@ def test_renewing_and_revoking_at_once_never_deadlock(database: Database) -> Non
             renewals = [pool.submit(renew, claim) for claim in held]
             start.wait()
             with database.writing() as session:
-                claims.locked_job(session, job_id)
-                claims.revoke_all(session, job_id)
+                job = claims.locked_job(session, job_id)
+                assert job is not None
+                claims.revoke_all(session, job)
             for renewal in renewals:
                 renewal.result(timeout=30)
 

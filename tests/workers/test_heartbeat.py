@@ -52,8 +52,9 @@ def test_work_stops_when_its_claim_is_lost(sqlite_database: Database) -> None:
     with Heartbeat(sqlite_database, claim, SHORT, threading.Event()) as heartbeat:
         heartbeat.advanced(0, 1)
         with sqlite_database.writing() as session:
-            claims.locked_job(session, job_id)
-            claims.revoke_all(session, job_id)
+            job = claims.locked_job(session, job_id)
+            assert job is not None
+            claims.revoke_all(session, job)
         _until(lambda: _is_stopped(heartbeat))
 
 

@@ -138,8 +138,9 @@ def plan_conversion(
 ) -> Plan:
     """Plans a recipe against sources at `places` (by name).
 
-    Raises PlanError with every fault of sources, config members, resources, tensors and leftovers at once, and for a
-    framing that the recipe does not allow; ArchitectureError for what framing 3 cannot say of the objects.
+    Raises PlanError with every fault of one stage at once, stage after stage: the framing that the recipe allows,
+    sources with config members and resources, tensors by name and type, quantization and draft head, leftovers;
+    ArchitectureError for what framing 3 cannot say of the objects.
     """
     framing = packaging.chosen(recipe)
     bound, faults = bind_sources(recipe, places, resources or {}, roots)

@@ -32,7 +32,7 @@ def check_quantization(
 ) -> None:
     """Raises PlanError for linears in use that are stored otherwise than their checkpoint's own config says, and for
     quantized values that take their parts otherwise than it stores them."""
-    faults = [fault for one in typed for fault in value_faults(one.spec.at, (one.value, *one.equals), recipe.sources)]
+    faults = [fault for one in typed for fault in value_faults(one, recipe.sources)]
     for checkpoint in bound.checkpoints.values():
         source = recipe.sources[checkpoint.name]
         names = {tensor for tensors in used for owner, tensor in tensors if owner == checkpoint.name}

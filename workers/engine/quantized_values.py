@@ -19,7 +19,10 @@ from schemas.recipe.expanded import (
     Reciprocal,
     Tensor,
 )
-from workers.engine.recipe.inference import Typed
+from workers.engine.recipe.inference import Typed, TypedObject
+
+INPUT_DIVISOR = "/input_scale_divisor"
+"""What the name of an object ends in that holds the divisor of a linear's inputs."""
 
 STORED = {
     Quantization.COMPRESSED_TENSORS: DivisorConvention.DIVISORS,
@@ -27,12 +30,15 @@ STORED = {
 }
 
 
-def value_faults(at: str, values: Iterable[Typed], sources: Mapping[str, ExpandedSource]) -> Iterator[Fault]:
-    """The faults of the object at `at` in what it takes of sources whose `quantization` is said."""
-    for value in values:
-        if not isinstance(value.op, Nvfp4 | Fp8Row):
-            continue
+def value_faults(one: TypedObject, sources: Mapping[str, ExpandedSource]) -> Iterator[Fault]:
+    """The faults of an object in what it takes of sources whose `quantization` is said."""
+    at = one.spec.at
+    for value in (one.value, *one.equals):
         if any(sources[tensor.source].quantization is Quantization.NONE for tensor in _tensors(value)):
+            continue
+        if one.spec.name.endswith(INPUT_DIVISOR):
+            yield from _convention_faults(at, value, DivisorConvention.DIVISORS, sources)
+        if not isinstance(value.op, Nvfp4 | Fp8Row):
             continue
         codes, scales = (_linears(part) for part in value.of[:2])
         for place, (mine, theirs) in enumerate(zip_longest(codes, scales, fillvalue="none")):

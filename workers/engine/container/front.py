@@ -199,7 +199,7 @@ def _framing(magic: bytes, where: str) -> Framing:
     known = ", ".join(f"{framing}" for framing in Framing)
     family, zero, number = magic[:6], magic[6], magic[7]
     if family == _CONTINUATION:
-        found = "NINPRT, a continuation file: give its entry, the file of the same name without .part-NNNN"
+        found = "NINPRT, a continuation file: give its entry, the file beside it that lists it"
         raise ArtifactError(where, expected="an entry file", found=found)
     if family != _ENTRY:
         raise ArtifactError(where, expected="NINFER: this is no .ninfer file", found=magic.hex(" "))

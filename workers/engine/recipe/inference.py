@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -26,6 +26,7 @@ from schemas.recipe.expanded import (
 )
 from schemas.registry import EncoderProfile, WordOrigin
 from schemas.source_dtypes import SourceDtype
+from workers.engine.linear_storage import PARTS
 from workers.engine.recipe.operands import operands
 from workers.engine.recipe.operator_types import (
     FORMAT_DTYPE,
@@ -44,6 +45,8 @@ from workers.engine.recipe.operator_types import (
 
 _ENCODED_DTYPES = (SourceDtype.BF16, SourceDtype.F16, SourceDtype.F32)
 _KNOWN = {dtype.value: dtype for dtype in SourceDtype}
+_NAMED_TENSORS = 4
+"""How many of a value's tensors a fault names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class TensorType:
     @property
     def dtype(self) -> SourceDtype | None:
         return _KNOWN.get(self.dtype_name)
+
+    def __str__(self) -> str:
+        return f"{self.dtype_name} {list(self.shape)}"
 
 
 TensorTypes = Callable[[str, str], TensorType | None]
@@ -114,19 +120,19 @@ class _ObjectInference:
             for index, other in enumerate(others):
                 if other is not None and (other.shape, other.dtype) != (value.shape, value.dtype):
                     expected = f"{ValueType(value.shape, value.dtype)}, as the value"
-                    self._fault(f"equals, place {index}", expected, f"{ValueType(other.shape, other.dtype)}")
+                    self._fault(f"equals, place {index}", expected, f"{ValueType(other.shape, other.dtype)}", [other])
         equals = tuple(other for other in others if other is not None)
         return None if value is None or len(equals) != len(others) else TypedObject(self.spec, value, equals)
 
-    def _fault(self, what: str, expected: str, found: str) -> None:
-        message = f"object {self.spec.name!r}: {what}: expected {expected}, found {found}"
+    def _fault(self, what: str, expected: str, found: str, of: Sequence[Typed]) -> None:
+        message = f"object {self.spec.name!r}: {what}: expected {expected}, found {found}{_made_of(of)}"
         self.faults.append(Fault(self.spec.at, message))
 
     def _check_value(self, value: Typed) -> None:
         """Of the whole value: the object's shape, and a dtype that `encode` takes."""
         spec = self.spec
         if value.shape != spec.shape:
-            self._fault("value", f"the object's shape {list(spec.shape)}", f"{list(value.shape)}")
+            self._fault("value", f"the object's shape {list(spec.shape)}", f"{list(value.shape)}", [value])
         match spec.encode:
             case WordOrigin.PRESERVE:
                 taken: tuple[ValueDtype, ...] = (FORMAT_DTYPE[spec.format],)
@@ -137,7 +143,8 @@ class _ObjectInference:
             case _:
                 assert_never(spec.encode)
         if value.dtype not in taken:
-            self._fault("value", f"{' or '.join(taken)} for {spec.format} by {spec.encode}", f"{value.dtype}")
+            expected = f"{' or '.join(taken)} for {spec.format} by {spec.encode}"
+            self._fault("value", expected, f"{value.dtype}", [value])
 
     def _value(self, op: Expression) -> Typed | None:
         of = tuple(self._value(operand) for operand in operands(op))
@@ -148,7 +155,7 @@ class _ObjectInference:
             case ValueType(shape, dtype):
                 return Typed(op, shape, dtype, known)
             case Mismatch(expected, found):
-                self._fault(OPERATOR_NAMES[type(op)], expected, found)
+                self._fault(OPERATOR_NAMES[type(op)], expected, found, known)
                 return None
             case _:
                 assert_never(outcome)
@@ -177,12 +184,33 @@ class _ObjectInference:
     def _tensor(self, op: Tensor) -> Outcome:
         found = self.tensors(op.source, op.tensor)
         if found is None:
-            return Mismatch(f"{op.tensor!r} in source {op.source!r}", "no tensor of that name")
+            return Mismatch(f"{op.tensor!r} in source {op.source!r}", f"no tensor of that name{self._others(op)}")
         if found.dtype is None:
             return Mismatch(
                 f"a dtype that an operator takes for {op.tensor!r} of {op.source!r}", repr(found.dtype_name)
             )
         return ValueType(found.shape, found.dtype)
+
+    def _others(self, op: Tensor) -> str:
+        """Of a missing part of a linear those that are there: they tell how else it is stored."""
+        linear = op.tensor.rpartition(".")[0]
+        others = {part: self.tensors(op.source, f"{linear}.{part}") for part in PARTS}
+        there = [f"{part} {found}" for part, found in others.items() if found is not None]
+        return f", but of {linear} {', '.join(there)}" if there else ""
+
+
+def _made_of(of: Sequence[Typed]) -> str:
+    """The source tensors of values, each once, with their types."""
+    tensors = list(dict.fromkeys(tensor for value in of for tensor in _tensors(value)))
+    rest = f" and {len(tensors) - _NAMED_TENSORS} more" if len(tensors) > _NAMED_TENSORS else ""
+    return f", made of {', '.join(tensors[:_NAMED_TENSORS])}{rest}" if tensors else ""
+
+
+def _tensors(value: Typed) -> Iterator[str]:
+    if isinstance(value.op, Tensor):
+        yield f"{value.op.source}:{value.op.tensor} {ValueType(value.shape, value.dtype)}"
+    for operand in value.of:
+        yield from _tensors(operand)
 
 
 OPERATOR_NAMES: dict[type[Expression], str] = {

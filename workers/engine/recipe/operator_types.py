@@ -127,7 +127,7 @@ def concat_type(op: Concat, of: Operands) -> Outcome:
     for index, part in enumerate(of):
         if part.dtype is not first.dtype:
             return Mismatch(f"the dtype of the first part, {first.dtype}", f"{part.dtype} in part {index}")
-        if _without(part.shape, op.axis) != _without(first.shape, op.axis):
+        if len(part.shape) != len(first.shape) or _without(part.shape, op.axis) != _without(first.shape, op.axis):
             expected = f"the extents of the first part, {list(first.shape)}, but for axis {op.axis}"
             return Mismatch(expected, f"{list(part.shape)} in part {index}")
     joined = sum(part.shape[op.axis] for part in of)

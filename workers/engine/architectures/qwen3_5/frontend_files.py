@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from schemas.errors import Fault
 from workers.engine.architectures.qwen3_5.components import TARGET
+from workers.engine.architectures.qwen3_5.config_members import shown
 from workers.engine.container.model_description import ModelDescription
 
 _TEXT_FILES = ("tokenizer.json", "tokenizer_config.json", "generation_config.json")
 _VISION_FILES = ("preprocessor_config.json", "video_preprocessor_config.json")
 _SIDES = {"patch_size": "patch_size", "temporal_patch_size": "temporal_patch_size", "merge_size": "spatial_merge_size"}
 """Members of a preprocessor's file by the members of the vision config that they must equal."""
+_ID = re.compile(r"[0-9]{1,20}")
+"""A token's id as JSON names a member: no longer than 64 bits can be."""
 
 ReadResource = Callable[[str], bytes]
 """The content of a resource object by its id."""
@@ -33,7 +37,7 @@ def frontend_faults(description: ModelDescription, read: ReadResource) -> Iterat
         for member, of_vision in _SIDES.items():
             expected, found = config.get(of_vision), document.get(member)
             if found != expected or isinstance(found, bool):
-                message = f"expected {expected}, the {of_vision} of the vision config, found {found!r}"
+                message = f"expected {expected}, the {of_vision} of the vision config, found {shown(found)}"
                 faults.append(Fault(f"{_at('vision', role)}/{member}", message))
     yield from faults
 
@@ -71,6 +75,8 @@ def _json_object(content: bytes) -> Document | str:
         return f"0x{content[error.start]:02x} at byte {error.start}"
     except json.JSONDecodeError as error:
         return f"a fault: {error}"
+    except ValueError:
+        return "an integer of more digits than can be read"
     except RecursionError:
         return "too many levels of nesting"
     return document if isinstance(document, dict) else f"{type(document).__name__}"
@@ -100,7 +106,7 @@ def _token_faults(description: ModelDescription, text: Mapping[str, Document]) -
     for stop in stops if isinstance(stops, list) else [stops]:
         if type(stop) is not int or not 0 <= stop < count:
             place = f"{_at(TARGET, 'generation_config.json')}/eos_token_id"
-            yield Fault(place, f"expected ids of tokens, from 0 to {count - 1}, found {stop!r}")
+            yield Fault(place, f"expected ids of tokens, from 0 to {count - 1}, found {shown(stop)}")
 
 
 def _token_ids(tokenizer: Document, tokenizer_config: Document) -> set[Any] | str:
@@ -116,12 +122,12 @@ def _token_ids(tokenizer: Document, tokenizer_config: Document) -> set[Any] | st
         return "expected a vocabulary under model, vocab, found none"
     if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
         return "expected a list of tokens under added_tokens, found another thing"
-    if not isinstance(decoder, dict) or not all(key.isascii() and key.isdecimal() for key in decoder):
+    if not isinstance(decoder, dict) or not all(_ID.fullmatch(key) for key in decoder):
         return "expected ids under added_tokens_decoder of tokenizer_config.json, found another thing"
     numbered += [token.get("id") for token in added]
     if set(map(type, numbered)) - {int}:
         wrong = next(one for one in numbered if type(one) is not int)
-        return f"expected every token numbered by an integer, found {wrong!r}"
+        return f"expected every token numbered by an integer, found {shown(wrong)}"
     return set(numbered) | set(map(int, decoder))
 
 

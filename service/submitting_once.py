@@ -1,0 +1,93 @@
+"""`Idempotency-Key`: whoever submits twice under one key, not knowing what became of the first, gets one job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from schemas.errors import KeyReusedError
+from schemas.interface import Body, Job
+from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
+from service import job_documents
+from service.dependencies import Service
+from workers.application import wake
+from workers.devices import queue_of
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionKey:
+    """The key that a request brought. Each token has keys of its own; they are for all that can be submitted."""
+
+    owner: str
+    key: str
+    path: str
+
+    def body_sha256(self, body: Body) -> str:
+        """What tells bodies apart: neither white space nor the order of members does."""
+        text = json.dumps([self.path, body.model_dump(mode="json")], sort_keys=True)
+        return sha256(text.encode()).hexdigest()
+
+
+def _submission_key(
+    request: Request,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            min_length=1,
+            max_length=MAX_KEY,
+            pattern="^[!-~]+$",
+            description="The same body under the same key is one job, however often it is sent.",
+        ),
+    ] = None,
+) -> SubmissionKey | None:
+    if idempotency_key is None:
+        return None
+    return SubmissionKey(request.user.display_name, idempotency_key, request.url.path)
+
+
+OptionalKey = Annotated[SubmissionKey | None, Depends(_submission_key)]
+
+
+def submitted_before(service: Service, key: SubmissionKey | None, body: Body) -> Job | None:
+    """The job that this key brought about, as it is now. Raises KeyReusedError if it was for another body."""
+    if key is None:
+        return None
+    with service.database.reading() as session:
+        row = session.get(SubmissionKeyRow, (key.owner, key.key))
+        if row is None:
+            return None
+        if row.body_sha256 != key.body_sha256(body):
+            raise KeyReusedError(
+                "Idempotency-Key",
+                expected=f"the body that was sent under {key.key} before, which became job {row.job_id}",
+                found="another body",
+            )
+        return job_documents.job_document(session, session.get_one(JobRow, row.job_id))
+
+
+def submit_once(service: Service, key: SubmissionKey | None, body: Body, add: Callable[[Session], JobRow]) -> Job:
+    """Adds a job with its key, in one transaction, and wakes a worker. If another request with this key was faster,
+    the job is the other's."""
+    try:
+        with service.database.writing() as session:
+            job = add(session)
+            if key is not None:
+                session.flush()
+                digest = key.body_sha256(body)
+                session.add(SubmissionKeyRow(owner=key.owner, key=key.key, body_sha256=digest, job_id=job.id))
+                session.flush()
+            document = job_documents.job_document(session, job)
+    except IntegrityError:
+        earlier = submitted_before(service, key, body)
+        if earlier is None:
+            raise
+        return earlier
+    wake(service.queue, document.id, queue_of(document.device))
+    return document

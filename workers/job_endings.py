@@ -1,0 +1,159 @@
+"""How jobs end other than well, begin anew and are removed, and what goes from the disk with that (design.md, Jobs).
+
+What a job leaves behind is removed after the transaction that ended it. Until then, and where a process is killed
+between the two, files lie there that nothing refers to: work files go with the next sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, exists, func, or_, select
+from sqlalchemy.orm import Session
+
+from schemas.errors import JobStateError
+from schemas.problems import Problem
+from schemas.states import ACTIVE_STATES, JobState
+from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, SourceTensorRow
+from workers import claims
+from workers.claims import Claim
+from workers.database import Database
+from workers.storage import Storage
+
+FINAL_STATES = tuple(state for state in JobState if state not in ACTIVE_STATES)
+RETRYABLE_STATES = (JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What lies on disk of a job that has ended: sets of work files whose numbers are below `fence`, and the files of
+    the store that the job referred to."""
+
+    job_id: UUID
+    fence: int
+    sha256: tuple[str, ...]
+
+
+def cancel(session: Session, job: JobRow) -> Leftovers:
+    """Ends a locked job that has work to do. Its workers stop at their next block after their next sign of life.
+
+    Raises JobStateError.
+    """
+    _require_state(job, ACTIVE_STATES)
+    return _end(session, job, JobState.CANCELLED)
+
+
+def record_failure(session: Session, claim: Claim, problem: Problem) -> Leftovers:
+    """Ends the job of a claim that is still held in failure, and with it every other claim on the job.
+
+    Raises ClaimLostError.
+    """
+    return fail(session, claims.require(session, claim), problem)
+
+
+def fail(session: Session, job: JobRow, problem: Problem) -> Leftovers:
+    """Ends a locked job in failure."""
+    job.error = problem.model_dump(mode="json", exclude_none=True)
+    return _end(session, job, JobState.FAILED)
+
+
+def retry(session: Session, job: JobRow) -> None:
+    """Queues a locked job that failed or was cancelled once more; how it ended is kept among its attempts.
+
+    Raises JobStateError.
+    """
+    _require_state(job, RETRYABLE_STATES)
+    job.attempts.append(
+        AttemptRow(
+            number=len(job.attempts),
+            state=job.state,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            error=job.error,
+        )
+    )
+    for table in (ObjectRow, SourceTensorRow):
+        session.execute(delete(table).where(table.job_id == job.id))
+    job.state = JobState.QUEUED
+    job.started_at = job.stage_started_at = job.finished_at = None
+    job.fingerprint = job.execution = job.error = job.work_files = None
+    job.objects_total = job.payload_bytes = job.file_bytes = None
+
+
+def remove(session: Session, job: JobRow) -> Leftovers:
+    """Removes a locked job that has ended. Raises JobStateError."""
+    _require_state(job, FINAL_STATES)
+    leftovers = Leftovers(job.id, claims.revoke_all(session, job), _stored_files(job))
+    session.delete(job)
+    return leftovers
+
+
+def discard(database: Database, storage: Storage, leftovers: Leftovers) -> None:
+    """Removes from the disk what a job left that has ended, outside of any transaction."""
+    storage.discard_superseded(leftovers.job_id, leftovers.fence)
+    discard_unreferenced(database, storage, leftovers.sha256)
+
+
+def discard_unreferenced(database: Database, storage: Storage, sha256: Iterable[str]) -> None:
+    """Removes those files of the store that no job has for its artifact and no active one reads."""
+    for digest in sorted(set(sha256)):
+        with database.writing() as session:
+            hold_stored_files(session, [digest])
+            if not session.scalar(select(_is_referenced(digest))):
+                storage.remove_artifact(digest)
+
+
+def hold_stored_files(session: Session, sha256: Sequence[str]) -> None:
+    """Keeps others from removing these files of the store until the transaction ends, as whoever comes to refer to
+    them has to. SQLite has one writing transaction at a time anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        for digest in sorted(set(sha256)):
+            key = int.from_bytes(bytes.fromhex(digest)[:8], signed=True)
+            session.execute(select(func.pg_advisory_xact_lock(key)))
+
+
+def discard_orphaned_work(database: Database, storage: Storage) -> None:
+    """Removes the work files of jobs that have ended or are not there, which a process left that was killed."""
+    folders = storage.jobs_with_work()
+    if not folders:
+        return
+    with database.reading() as session:
+        active = set(session.scalars(select(JobRow.id).where(JobRow.id.in_(folders), JobRow.state.in_(ACTIVE_STATES))))
+    for job_id in sorted(folders - active):
+        with database.writing() as session:
+            job = claims.locked_job(session, job_id)
+            if job is not None and job.state in ACTIVE_STATES:
+                continue
+            fence = None if job is None else claims.revoke_all(session, job)
+        if fence is None:
+            storage.discard_work(job_id)
+        else:
+            storage.discard_superseded(job_id, fence)
+
+
+def _end(session: Session, job: JobRow, state: JobState) -> Leftovers:
+    leftovers = Leftovers(job.id, claims.revoke_all(session, job), _stored_files(job))
+    job.parts = []
+    job.report_head = None
+    claims.enter_state(session, job, state)
+    return leftovers
+
+
+def _require_state(job: JobRow, states: Sequence[JobState]) -> None:
+    if job.state not in states:
+        raise JobStateError(f"job {job.id}", expected=f"one that is {', '.join(states)}", found=f"it {job.state}")
+
+
+def _stored_files(job: JobRow) -> tuple[str, ...]:
+    """SHA-256 of the files of the store that a job makes or reads."""
+    read = None if job.upgrade is None else job.upgrade["stored_sha256"]
+    return (*(part.sha256 for part in job.parts), *(() if read is None else (read,)))
+
+
+def _is_referenced(sha256: str) -> ColumnElement[bool]:
+    return or_(
+        exists().where(ArtifactPartRow.sha256 == sha256),
+        exists().where(JobRow.state.in_(ACTIVE_STATES), JobRow.upgrade["stored_sha256"].as_string() == sha256),
+    )
