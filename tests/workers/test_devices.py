@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from kombu import Connection
+from kombu.connection import Connection
 from kombu.entity import Exchange, Queue
 from sqlalchemy import select
 
@@ -56,7 +56,7 @@ def test_each_device_has_a_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def _taken(connection: Connection, name: str) -> list[str]:
     queue = connection.SimpleQueue(Queue(name, Exchange(""), name))
-    taken = []
+    taken: list[str] = []
     while True:
         try:
             message = queue.get(timeout=0.3)
