@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from schemas.errors import DeviceError
 from workers.cuda.backend import device_encoders
 from workers.cuda.device import Device, capable, find_device
 
+ROOT = Path(__file__).parents[2]
 EXPECTED = "device cuda: expected torch with CUDA, a driver and an NVIDIA GPU, found "
 
 
@@ -67,4 +70,6 @@ def test_the_oldest_gpu() -> None:
 
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:
-    assert "workers.cuda.streams" not in sys.modules
+    loaded = "any(name in sys.modules for name in ('torch', 'cuda.bindings'))"
+    code = f"import sys, workers.cuda.backend, service.cli.application, workers.process; sys.exit({loaded})"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
