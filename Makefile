@@ -1,12 +1,12 @@
 # make demo: install, start the service, convert a real checkpoint, verify the download, say where it is.
-# make test: install, then everything that must hold. make soak: the long forms.
+# make test: install, then everything that must hold. make soak: the long forms. make gpu: what needs a GPU.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(wildcard workers/native/*.* workers/native/*/*.*)
 
-.PHONY: install install-test demo test lint types check soak bench clean
+.PHONY: install install-test demo test lint types check soak gpu bench clean
 
 install: $(VENV)/.installed
 
@@ -37,10 +37,13 @@ types: install-test
 	$(BIN)/mypy
 
 check: install-test
-	$(BIN)/pytest -n 2 -m 'not soak'
+	$(BIN)/pytest -n 2 -m 'not soak and not gpu'
 
 soak: install-test
 	$(BIN)/pytest -n 2 -m soak
+
+gpu: install-test
+	$(BIN)/pytest -m gpu
 
 bench: install-test
 	$(BIN)/python -m benchmarks

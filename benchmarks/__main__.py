@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversion, full_size, kernels, planning, upgrade
+from benchmarks import conversion, full_size, gpu, kernels, planning, upgrade
 
 QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
@@ -19,15 +19,16 @@ QUICK: dict[str, Callable[[], Table]] = {
     "upgrade": upgrade.measure,
 }
 FULL_SIZE = "full_size"
+GPU = "gpu"
 
 
 def main() -> None:
     """Prints a table for each benchmark."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*QUICK, FULL_SIZE]))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*QUICK, FULL_SIZE, GPU]))
     parser.add_argument("--folder", type=Path, help=f"where {FULL_SIZE} makes its files, which take 24 GB")
     given = parser.parse_args()
-    benchmarks = QUICK | {FULL_SIZE: partial(full_size.measure, given.folder)}
+    benchmarks = QUICK | {FULL_SIZE: partial(full_size.measure, given.folder), GPU: gpu.measure}
     names = given.names or list(QUICK)
     unknown = [name for name in names if name not in benchmarks]
     if unknown:

@@ -11,6 +11,7 @@ NinforgeError
 ├── ArtifactError        a `.ninfer` file that breaks a rule of its container
 ├── VerificationError    an artifact whose words are not what the recipe and sources say
 ├── SettingsError        environment variables that the service does not take; carries all faults
+├── DeviceError          a device that was asked for and is not there, or does not do what it should
 ├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 ├── JobStateError        a job that is not in a state in which it can be done what was asked for
@@ -117,6 +118,11 @@ class VerificationError(NinforgeError):
 class SettingsError(FaultyDocumentError):
     slug = "settings"
     title = "The settings have faults"
+
+
+class DeviceError(NinforgeError):
+    slug = "device"
+    title = "The device cannot be used"
 
 
 class ServiceError(NinforgeError):

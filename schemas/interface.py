@@ -65,7 +65,7 @@ class JobRequest(Body):
     part_bytes: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
     allow_unexecutable: bool = False
     verify: Literal["full", "sample"] = "full"
-    device: Literal["auto", "cpu"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     name: Name | None = None
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.errors import Fault, RecipeError, RegistryError
+from schemas.errors import DeviceError, Fault, RecipeError, RegistryError
 from schemas.interface import JobRequest
 from service.registered_documents import registered_document
+from workers.devices import CUDA
 from workers.engine.packaging import Packaging
+from workers.settings import Settings
 from workers.submission import Submission
 
 
@@ -24,6 +26,14 @@ def submission_of(body: JobRequest) -> Submission:
         verify=body.verify,
         device=body.device,
     )
+
+
+def require_device(body: JobRequest, settings: Settings) -> None:
+    """Raises DeviceError for a device that no worker has: where the queue is files, workers share these settings."""
+    if body.device == CUDA and settings.broker_url is None and settings.device != CUDA:
+        raise DeviceError(
+            "/device", expected="auto or cpu, since workers here run with NINFORGE_DEVICE=cpu", found=CUDA
+        )
 
 
 def _registered(recipe_id: str) -> Mapping[str, Any]:

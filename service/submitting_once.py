@@ -18,6 +18,7 @@ from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service import job_documents
 from service.dependencies import Service
 from workers.application import wake
+from workers.devices import queue_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +89,5 @@ def submit_once(service: Service, key: SubmissionKey | None, body: Body, add: Ca
         if earlier is None:
             raise
         return earlier
-    wake(service.queue, document.id)
+    wake(service.queue, document.id, queue_of(document.device))
     return document

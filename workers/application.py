@@ -6,8 +6,10 @@ import logging
 from uuid import UUID
 
 from celery import Celery
+from kombu.entity import Exchange, Queue
 
 from workers import transport
+from workers.devices import CPU, QUEUES
 from workers.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -21,7 +23,8 @@ def celery_application(settings: Settings) -> Celery:
     application.conf.update(
         broker_url=settings.broker_url,
         broker_connection_retry_on_startup=True,
-        task_default_queue="ninforge",
+        task_queues=[Queue(name, Exchange(""), routing_key=name) for name in QUEUES],
+        task_default_queue=CPU,
         task_default_exchange="",  # the anonymous one: see workers/transport.py
         task_acks_late=True,
         task_ignore_result=True,
@@ -41,13 +44,13 @@ def celery_application(settings: Settings) -> Celery:
     return application
 
 
-def wake(application: Celery, job_id: UUID) -> None:
-    """Sends a message that there is work in this job.
+def wake(application: Celery, job_id: UUID, queue: str = CPU) -> None:
+    """Sends a message to the workers of a queue that there is work in this job.
 
     Whatever goes wrong with it is logged and no more, since the sweeper finds the job all the same.
     """
     try:
-        application.send_task(ADVANCE, [str(job_id)])
+        application.send_task(ADVANCE, [str(job_id)], queue=queue)
     except Exception:
         logger.warning("job %s waits for the sweeper: the queue took no message", job_id, exc_info=True)
 

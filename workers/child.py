@@ -6,14 +6,18 @@ the parent wants the worker to end or because the parent is no more, the worker 
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
 import time
 
+from schemas.errors import DeviceError
 from workers.process import run_worker
 from workers.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 20
 """What a worker has to stop in; then it ends where it is, which costs no more than a claim that expires."""
@@ -22,7 +26,11 @@ GRACE_SECONDS = 20
 def main() -> int:
     settings = Settings.model_validate_json(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, name="lifeline", daemon=True).start()
-    return run_worker(settings)
+    try:
+        return run_worker(settings)
+    except DeviceError as error:
+        logger.error("%s", error)  # noqa: TRY400 - the message says it all
+        return 1
 
 
 def _end_with_parent() -> None:

@@ -7,7 +7,7 @@ grows and is the fencing token. Every function locks the job's row before anythi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import accumulate
@@ -20,6 +20,7 @@ from schemas.states import ACTIVE_STATES, JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
 from workers import job_events
 from workers.database import database_time
+from workers.devices import JOB_DEVICES
 
 MAX_OBJECTS = 128
 """Most objects of one claim, whatever their size."""
@@ -169,14 +170,15 @@ def jobs_with_expired_claims(session: Session) -> list[UUID]:
     return list(session.scalars(expired))
 
 
-def waiting_job(session: Session) -> UUID | None:
-    """The oldest job in which there is something to claim."""
+def waiting_job(session: Session, devices: Sequence[str] = JOB_DEVICES) -> UUID | None:
+    """The oldest job that asks for one of these devices, and in which there is something to claim."""
     claimed = exists().where(ClaimRow.job_id == JobRow.id)
     pending = exists().where(ObjectRow.job_id == JobRow.id, ObjectRow.state == ObjectState.PENDING)
     return session.scalar(
         select(JobRow.id)
         .where(
             JobRow.state.in_(ACTIVE_STATES),
+            JobRow.device.in_(devices),
             or_(~claimed, and_(JobRow.state == JobState.CONVERTING, pending)),
         )
         .order_by(JobRow.id)

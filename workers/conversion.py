@@ -27,8 +27,10 @@ from workers import claims, job_endings, job_records
 from workers.claims import Claim, ClaimLostError
 from workers.conversion_work import ConversionWork
 from workers.database import Database
+from workers.devices import CPU
 from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import create_work_files
+from workers.engine.encode.encoders import NATIVE, Encoders
 from workers.heartbeat import Heartbeat
 from workers.job_work import JobWork
 from workers.public_problems import public_problem
@@ -50,6 +52,7 @@ class WorkerContext:
     database: Database
     storage: Storage
     stopping: threading.Event
+    encoders: Encoders = NATIVE
 
     @property
     def lease(self) -> timedelta:
@@ -168,7 +171,10 @@ class Conversion:
                 job = session.get_one(JobRow, self._job_id)
                 work: JobWork
                 if job.upgrade is None:
-                    work = ConversionWork(Submission.of(job), self._job_id, context.settings, context.database)
+                    encoders = NATIVE if job.device == CPU else context.encoders
+                    work = ConversionWork(
+                        Submission.of(job), self._job_id, context.settings, context.database, encoders
+                    )
                 else:
                     work = UpgradeWork(UpgradeSubmission.of(job.upgrade), context.settings, context.storage)
             if job.fingerprint not in (None, work.planned().fingerprint):

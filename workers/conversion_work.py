@@ -13,6 +13,7 @@ from schemas.tables import SourceTensorRow
 from workers.database import Database
 from workers.engine.artifact_identity import artifact_id
 from workers.engine.encode import encode_objects, inscribe_artifact_id
+from workers.engine.encode.encoders import Encoders
 from workers.engine.execution import require_executable
 from workers.engine.plan import Plan
 from workers.engine.planned_objects import SourceTensor
@@ -27,11 +28,14 @@ from workers.submission import Submission, plan_submission
 class ConversionWork:
     """A JobWork for what was submitted."""
 
-    def __init__(self, submission: Submission, job_id: UUID, settings: Settings, database: Database) -> None:
+    def __init__(
+        self, submission: Submission, job_id: UUID, settings: Settings, database: Database, encoders: Encoders
+    ) -> None:
         self._submission = submission
         self._job_id = job_id
         self._settings = settings
         self._database = database
+        self._encoders = encoders
         self._plan: Plan | None = None
 
     def planned(self) -> Plan:
@@ -48,8 +52,15 @@ class ConversionWork:
 
     def encode(self, entry: Path, indices: Sequence[int], worker: str, observer: Observer) -> list[EncodedObject]:
         """Encodes objects."""
-        threads = self._settings.threads
-        return encode_objects(self.planned(), entry, indices, threads=threads, worker=worker, observer=observer)
+        return encode_objects(
+            self.planned(),
+            entry,
+            indices,
+            threads=self._settings.threads,
+            worker=worker,
+            observer=observer,
+            encoders=self._encoders,
+        )
 
     def verify(self, entry: Path, observer: Observer) -> VerifiedWork:
         """Writes the id that the encoded sources give, and holds all words to recipe and sources."""

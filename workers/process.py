@@ -15,6 +15,8 @@ from celery import Celery, signals
 from workers.application import ADVANCE, celery_application, wake
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
+from workers.devices import CUDA, queues_of, served_by
+from workers.engine.encode.encoders import NATIVE, Encoders
 from workers.logs import configure_logging, logging_with
 from workers.settings import Settings
 from workers.storage import Storage
@@ -24,17 +26,19 @@ logger = logging.getLogger(__name__)
 
 
 def run_worker(settings: Settings) -> int:
-    """Runs a worker in this process until SIGTERM or SIGINT; its exit status.
+    """Runs a worker in this process until SIGTERM or SIGINT; its exit status. Raises DeviceError if it has no GPU to
+    encode on and should.
 
     A conversion that is under way then stops at its next block and hands its claim back.
     """
     configure_logging()
+    encoders = _encoders(settings)
     storage = Storage(settings.data)
     storage.prepare()
     database = Database.of(settings)
     database.upgrade()
     name = f"{socket.gethostname()}-{os.getpid()}"
-    context = WorkerContext(name, settings, database, storage, threading.Event())
+    context = WorkerContext(name, settings, database, storage, threading.Event(), encoders)
     application = celery_application(settings)
     busy = _register_task(application, context)
     sweeper = threading.Thread(target=_sweep_by_time, args=(application, context, busy), name="sweeper", daemon=True)
@@ -49,6 +53,7 @@ def run_worker(settings: Settings) -> int:
     signals.setup_logging.connect(keep_logging)
     worker = application.Worker(
         hostname="ninforge@localhost",
+        queues=queues_of(settings.device),
         pool="threads",
         concurrency=1,
         without_gossip=True,
@@ -64,6 +69,14 @@ def run_worker(settings: Settings) -> int:
         sweeper.join()
         database.close()
     return int(worker.exitcode or 0)
+
+
+def _encoders(settings: Settings) -> Encoders:
+    if settings.device == CUDA:
+        from workers.cuda.backend import device_encoders
+
+        return device_encoders()
+    return NATIVE
 
 
 class _Busy:
@@ -97,9 +110,9 @@ def _sweep_by_time(application: Celery, context: WorkerContext, busy: _Busy) -> 
     brings another worker to a job in which there is work for several."""
     while not context.stopping.is_set():
         try:
-            waiting = sweep(context.database, context.storage)
+            waiting = sweep(context.database, context.storage, served_by(context.settings.device))
             if waiting is not None and not busy:
-                wake(application, waiting)
+                wake(application, waiting, context.settings.device)
         except Exception:
             logger.exception("a sweep failed; the next one may not")
         context.stopping.wait(context.settings.sweep_seconds)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from workers.devices import WorkerDevice
 from workers.tokens import Token, parse_tokens
 
 
@@ -63,6 +64,10 @@ class Settings(BaseSettings):
 
     max_body_bytes: PositiveInt = 8 << 20
     """Largest body of a request: a recipe may have 4 MiB of text, and more once written as JSON."""
+
+    device: WorkerDevice = "cpu"
+    """Where a worker encodes: `cpu`, or `cuda` on the first NVIDIA GPU that it sees. Jobs that ask for `cuda` go to
+    workers that have one."""
 
     threads: PositiveInt = Field(default_factory=_available_cores)
     """Threads that encode or verify in one worker. By default as many as cores that the process may use."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
 from uuid import UUID
 
 from schemas.problems import problem
 from workers import claims, job_endings
 from workers.database import Database
+from workers.devices import JOB_DEVICES
 from workers.logs import logging_with
 from workers.storage import Storage
 
@@ -18,10 +20,10 @@ MAX_LOST_CLAIMS = 10
 """Claims that may expire in a row without any progress of their job, before it is given up."""
 
 
-def sweep(database: Database, storage: Storage) -> UUID | None:
+def sweep(database: Database, storage: Storage, devices: Sequence[str] = JOB_DEVICES) -> UUID | None:
     """Undoes expired claims, fails the jobs whose workers keep dying, and removes work files that nobody needs.
 
-    Returns the oldest job that waits for a worker.
+    Returns the oldest job that waits for a worker, of those that ask for one of these devices.
     """
     with database.reading() as session:
         expired = claims.jobs_with_expired_claims(session)
@@ -30,7 +32,7 @@ def sweep(database: Database, storage: Storage) -> UUID | None:
             _undo_expired(database, storage, job_id)
     job_endings.discard_orphaned_work(database, storage)
     with database.reading() as session:
-        return claims.waiting_job(session)
+        return claims.waiting_job(session, devices)
 
 
 def _undo_expired(database: Database, storage: Storage, job_id: UUID) -> None:

@@ -13,6 +13,7 @@ from rich.filesize import decimal
 from schemas.minimum_reader import minimum_reader
 from schemas.report import ConversionReport
 from service.cli.consoles import counted, say, say_document, say_table, sized
+from service.cli.devices import DeviceOption, encoders_on
 from service.cli.options import (
     ArtifactIdOption,
     FramingOption,
@@ -47,7 +48,6 @@ from workers.engine.publication import stale_continuations
 from workers.engine.sources.roots import ANYWHERE
 
 Verify = Literal["full", "sample", "none"]
-Device = Literal["auto", "cpu", "cuda"]
 
 LISTED_TENSORS = 20
 """Unused tensors that are told one by one."""
@@ -77,7 +77,7 @@ def convert(
     verify: Annotated[
         Verify, typer.Option("--verify", help="How many rows to verify before the artifact appears.")
     ] = "full",
-    device: Annotated[Device, typer.Option("--device", help="Where to encode.")] = "auto",
+    device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     block_bytes: Annotated[
         int | None,
@@ -102,8 +102,7 @@ def convert(
     from workers.engine.encode import BLOCK_BYTES
     from workers.engine.verify import Coverage
 
-    if device == "cuda":
-        usage_error("--device: expected auto or cpu, found cuda, for which this build has no kernels")
+    encoders = encoders_on(device)
     if report is not None and same_place(report, out):
         usage_error(f"--report: expected another file than that of --out, found {str(report)!r}")
     places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
@@ -131,6 +130,7 @@ def convert(
             observers=Observers(encoding=observers[0], verifying=observers[-1]),
             overwrite=force,
             block_bytes=block_bytes or BLOCK_BYTES,
+            encoders=encoders,
         )
         if verify == "none":
             made = made.model_copy(update={"warnings": (*made.warnings, NOT_VERIFIED)})

@@ -17,10 +17,11 @@ from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
 from service.strict_json import StrictJsonRoute
-from service.submissions import submission_of
+from service.submissions import require_device, submission_of
 from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
 from workers import claims, job_endings, job_records
 from workers.application import wake
+from workers.devices import queue_of
 from workers.submission import locate
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute)
@@ -36,6 +37,7 @@ def submit(body: JobRequest, service: CurrentService, key: OptionalKey, response
 
 
 def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Job:
+    require_device(body, service.settings)
     submission = submission_of(body)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
@@ -81,7 +83,7 @@ def retry(job_id: JobId, service: CurrentService) -> Job:
         job = _locked(session, job_id)
         job_endings.retry(session, job)
         document = job_documents.job_document(session, job)
-    wake(service.queue, job_id)
+    wake(service.queue, job_id, queue_of(document.device))
     return document
 
 

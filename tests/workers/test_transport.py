@@ -161,7 +161,7 @@ def test_a_wake_carries_a_job_id_and_nothing_else(tmp_path: Path) -> None:
     application, job_id = celery_application(Settings(data=tmp_path)), uuid4()
     wake(application, job_id)
     with application.connection() as connection:
-        queue = _queue(connection, "ninforge")
+        queue = _queue(connection, "cpu")
         arguments, keywords, _ = _take(queue)
         queue.close()
     assert (arguments, keywords) == ([str(job_id)], {})

@@ -11,6 +11,7 @@ from schemas.report import ConversionReport, VerificationRecord, VerifiedObject
 from workers.engine.artifact_identity import artifact_id
 from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import BLOCK_BYTES, create_work_files, encode_objects, inscribe_artifact_id
+from workers.engine.encode.encoders import NATIVE, Encoders
 from workers.engine.plan import Plan
 from workers.engine.publication import publish, refuse_taken
 from workers.engine.report import NOT_VERIFIED, conversion_report, source_digests
@@ -36,6 +37,7 @@ def convert(
     observers: Observers,
     overwrite: bool = False,
     block_bytes: int = BLOCK_BYTES,
+    encoders: Encoders = NATIVE,
 ) -> ConversionReport:
     """Makes the artifact of `plan`, its entry at `out`, continuations beside it; `coverage` None leaves it unverified.
 
@@ -56,6 +58,7 @@ def convert(
             worker=f"pid {os.getpid()}",
             observer=observers.encoding,
             block_bytes=block_bytes,
+            encoders=encoders,
         )
         identity = artifact_id(plan, source_digests(encoded))
         inscribe_artifact_id(plan, work, identity)

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from workers.engine.scratch import Scratch
+from workers.engine.scratch import Bytes, Scratch
+from workers.engine.sources.aligned import aligned_bytes
 
 
 class Observer(Protocol):
@@ -60,17 +61,17 @@ class _Turn(Generic[Outcome]):
                 self.failed_at, self.failure = number, error
 
 
-def run_steps(steps: Iterator[Step[None]], threads: int) -> None:
+def run_steps(steps: Iterator[Step[None]], threads: int, allocate: Callable[[int], Bytes] = aligned_bytes) -> None:
     """Runs every step, at most `threads` at a time; the iterator is drawn from under a lock, one step ahead of need.
 
     Steps are handed out in order, and after a failure no further one is: the steps before it have all started, are
     awaited, and the failure raised is that of the earliest step that failed. So the same input gives the same error
-    on any number of threads.
+    on any number of threads. `allocate` makes the threads' scratch buffers.
     """
     turn = _Turn(steps)
 
     def work() -> None:
-        scratch = Scratch()
+        scratch = Scratch(allocate)
         while (taken := turn.next()) is not None:
             number, step = taken
             try:

@@ -27,6 +27,7 @@ from schemas.registry import (
 )
 from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, Payload, PlaneName
 from workers import _native
+from workers.engine.encode.encoders import Encoders
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.faults import word_error
 from workers.engine.recipe.inference import Typed
@@ -53,6 +54,7 @@ class Making:
     payload: Payload
     write: PayloadWriter
     block_bytes: int
+    encoders: Encoders
 
 
 def tensor_blocks(making: Making) -> Iterator[Block]:
@@ -121,7 +123,7 @@ def _grouped_block(making: Making, geometry: GroupedGeometry, tile: Tile) -> Blo
             plane: scratch.take(plane, tile.rows * groups * group_bytes[plane])
             for plane in (PlaneName.CODES, PlaneName.HIGH, PlaneName.SCALES)
         }
-        fault = _native.encode_grouped(
+        fault = making.encoders.encode_grouped(
             source,
             str(making.value.dtype),
             geometry.code_bits,
@@ -163,7 +165,7 @@ def _row_encoded_block(making: Making, tile: Tile) -> Block:
         source = _read_tile(evaluation, scratch, making.value, tile)
         codes = scratch.take("codes", tile.rows * tile.width)
         scales = scratch.take("scales", tile.rows * scales_plane.row_bytes)
-        fault = _native.encode_fp8_row(source, str(making.value.dtype), tile.width, codes, scales)
+        fault = making.encoders.encode_fp8_row(source, str(making.value.dtype), tile.width, codes, scales)
         if fault is not None:
             raise word_error(fault, evaluation.where(making.value, _position(tile, fault)))
         making.write(codes_plane.offset + tile.row * codes_plane.row_bytes, codes)
@@ -221,7 +223,7 @@ def _block_scaled_block(making: Making, geometry: BlockScaledGeometry, tile: Til
             position = (tile.row + fault.row) * scale_tile.columns + column
             raise word_error(fault, evaluation.where(scales_value, position))
         swizzled = scratch.take("swizzled", scales.size)
-        _native.swizzle_scales(scales, tile.width, swizzled)
+        making.encoders.swizzle_scales(scales, tile.width, swizzled)
         making.write(
             scales_plane.offset + tile.row * scale_tile.columns + SCALE_TILE_ROWS * scale_tile.column, swizzled
         )

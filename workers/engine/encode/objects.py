@@ -15,13 +15,14 @@ from blake3 import blake3
 
 from schemas.errors import WordError
 from schemas.recipe.expanded import Nvfp4, Same
-from schemas.registry import ResourceEncoding
+from schemas.registry import EncoderProfile, Format, ResourceEncoding
 from schemas.report import EncodedObject, ReciprocalRecord, SourceDigest
 from schemas.storage_layouts import payload
 from workers import _native
 from workers.engine.container.arrangement import Arrangement
 from workers.engine.container.writer import ArtifactFiles
 from workers.engine.encode.blocks import Block, Making, divisor_word, tensor_blocks
+from workers.engine.encode.encoders import CPU, NATIVE, Encoders
 from workers.engine.encode.evaluation import Evaluation, width
 from workers.engine.encode.inputs import PlannedInputs
 from workers.engine.encode.lifting import lifted
@@ -71,25 +72,35 @@ def encode_objects(
     worker: str,
     observer: Observer,
     block_bytes: int = BLOCK_BYTES,
+    encoders: Encoders = NATIVE,
 ) -> list[EncodedObject]:
-    """Makes the payloads of the objects at `indices` in the work files whose entry is at `path`, durably.
+    """Makes the payloads of the objects at `indices` in the work files whose entry is at `path`, durably, on `threads`
+    threads, or more if `encoders` need more.
 
-    Raises WordError for a source word that cannot be stored, SourceError, OutputError, and whatever `observer` raises.
-    Of several failures the earliest in the order of `indices` and coordinates is raised.
+    Raises WordError for a source word that cannot be stored, SourceError, OutputError, DeviceError, and whatever
+    `observer` raises. Of several failures the earliest in the order of `indices` and coordinates is raised.
     """
     progress = [_Progress(plan.objects[index]) for index in indices]
     with (
         ArtifactFiles.open(path, plan.arrangement) as file,
         PlannedInputs(plan) as inputs,
     ):
-        run = _Run(plan, file, inputs, observer, block_bytes)
-        run_steps((step for one in progress for step in run.steps(one)), threads)
+        run = _Run(plan, file, inputs, observer, block_bytes, encoders)
+        steps = (step for one in progress for step in run.steps(one))
+        run_steps(steps, max(threads, encoders.least_threads), encoders.allocate)
         file.sync()
-    return [one.record(worker) for one in progress]
+    return [one.record(worker, encoders.backend) for one in progress]
 
 
 Part = Callable[[Scratch], int]
 """Part of the making of one object; returns the payload bytes that it wrote."""
+
+
+def _uses_encoders(planned: PlannedObject) -> bool:
+    """Whether anything of the object is made where the encoders run, and not merely copied."""
+    if isinstance(planned, PlannedResource):
+        return False
+    return isinstance(planned.spec.encode, EncoderProfile) or planned.spec.format is Format.NVFP4
 
 
 def _nothing(_scratch: Scratch) -> int:
@@ -127,13 +138,13 @@ class _Progress:
             self.remaining -= 1
             return self.remaining == 0
 
-    def record(self, worker: str) -> EncodedObject:
+    def record(self, worker: str, backend: str) -> EncodedObject:
         return EncodedObject(
             index=self.planned.index,
             encoder=ResourceEncoding.RAW_BYTES
             if isinstance(self.planned, PlannedResource)
             else self.planned.spec.encode,
-            backend="cpu",
+            backend=backend if _uses_encoders(self.planned) else CPU,
             worker=worker,
             blocks=self.blocks,
             seconds=self.seconds,
@@ -157,6 +168,7 @@ class _Run:
     inputs: PlannedInputs
     observer: Observer
     block_bytes: int
+    encoders: Encoders
 
     def steps(self, progress: _Progress) -> Iterator[Step[None]]:
         """Everything to be done for one object, each part made when it is handed out. Whichever ends last digests the
@@ -197,6 +209,7 @@ class _Run:
             payload=payload(planned.format, planned.shape, where=f"object {planned.name}"),
             write=write,
             block_bytes=self.block_bytes,
+            encoders=self.encoders,
         )
 
     def _block(self, progress: _Progress, planned: PlannedTensor, block: Block, scratch: Scratch) -> int:

@@ -1,0 +1,1 @@
+"""The CUDA kernels: compiled for devices, read, and run on the CPU."""
