@@ -171,7 +171,7 @@ def instruction_sets() -> dict[str, bool]:
     """What kernels were compiled for, and whether this processor has it."""
 
 def instruction_set() -> str:
-    """What kernels use: the widest that this processor has, unless another was chosen. Every one gives the same bits."""
+    """What kernels use: the widest that this processor has, or what was chosen. All give the same bits."""
 
 def use_instruction_set(name: str) -> None:
     """Has kernels of the whole process use another one. Raises ValueError for one that does not run here."""

@@ -73,7 +73,7 @@ private:
         for (std::size_t i = 0; i < kBlock; i += Source::kLanes) {
             const Floats values = Source::values(words + i * sizeof(Word));
             const Integers normalized = (Integers)(nearest_bf16(values) * factors.inverse) & factors.kept;
-            const Integers code = Lanes::extend_magnitudes(codes + i), magnitude = normalized & kMagnitude;
+            const Integers code = Lanes::extend_codes(reinterpret_cast<const std::int8_t*>(codes + i)), magnitude = normalized & kMagnitude;
             const Integers clamped = magnitude < kMost ? magnitude : Integers{} + kMost;
             const Floats decoded = decode(code & 0x7F);
             // Codes lie a unit apart about the quotient: 2^-3 of the power of two below it, 2^-9 below 2^-6. Half of
@@ -85,7 +85,7 @@ private:
             wrong |= (distance > half) | sign;
             if constexpr (kStatistics) {
                 const Integers weight = (Integers)(decoded * factors.scale) | (code & 0x80) << 24;
-                sums.add(column + i, (Floats)weight, values);
+                sums.template add<Word>(column + i, (Floats)weight, values);
             }
         }
         return wrong;

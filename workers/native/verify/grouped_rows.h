@@ -1,10 +1,11 @@
-// Whether rows of the grouped formats are what the source gives (numeric-formats.md 5 to 7), eight groups at a time over
+// Whether rows of the grouped formats are what the source gives (numeric-formats.md 5 to 7), sixteen groups at a time over
 // the vectors of one instruction set.
 //
 // No code is derived here. A scale is found in binary64 and compared; a code is right if no other is nearer to the
 // quotient that it stands for.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "../row_split.h"
@@ -39,7 +40,7 @@ private:
     using Integers = typename Lanes::Integers;
     using Doubles = typename Lanes::Doubles;
     using Word = typename Words::Word;
-    static constexpr std::size_t kGroup = Format::kGroup, kBatch = 8;
+    static constexpr std::size_t kGroup = Format::kGroup, kBatch = 16;
 
     static StoredPlanes after(StoredPlanes planes, std::size_t groups) {
         return {planes.codes + groups * Format::kBaseBytes, planes.high + groups * Format::kHighBytes,
@@ -63,47 +64,58 @@ private:
     }
 
     static bool confirm_groups(const std::uint8_t* words, std::size_t count, StoredPlanes stored, RowSums<Lanes>& sums) {
-        double largest[kBatch] = {}, scales[kBatch] = {}, inverses[kBatch];
-        bool right = true;
+        alignas(64) Word magnitudes[kBatch] = {};
+        alignas(64) std::uint16_t scale_words[kBatch] = {};
+        alignas(64) float inverses[kBatch], scales[kBatch];
+        std::memcpy(scale_words, stored.scales, count * 2);
+        std::uint64_t largest = 0;
         for (std::size_t i = 0; i < count; ++i) {
             const auto magnitude = Source::largest_magnitude(words + i * kGroup * sizeof(Word), kGroup);
-            const auto scale = load<std::uint16_t>(stored.scales, i);
-            right &= magnitude < static_cast<std::int64_t>(Words::kInfinity) && scale < F16Words::kInfinity;
-            largest[i] = Words::value(static_cast<Word>(magnitude));
-            scales[i] = F16Words::value(scale);
+            magnitudes[i] = static_cast<Word>(magnitude);
+            largest = std::max(largest, static_cast<std::uint64_t>(magnitude));
         }
-        if (!right || !confirm_scales(largest, scales, inverses)) return false;
+        if (largest >= Words::kInfinity || !confirm_scales(magnitudes, scale_words, scales, inverses)) return false;
+        Integers farthest{};
         for (std::size_t i = 0; i < count; ++i) {
-            const StoredPlanes group = after(stored, i);
-            if (!confirm_codes(words + i * kGroup * sizeof(Word), static_cast<float>(inverses[i]),
-                               static_cast<float>(scales[i]), group, sums))
-                return false;
+            const Integers distance = distances(words + i * kGroup * sizeof(Word), {inverses[i], scales[i]},
+                                                after(stored, i), sums);
+            farthest = distance > farthest ? distance : farthest;
         }
-        return true;
+        return Lanes::largest(farthest) <= __builtin_bit_cast(std::int32_t, 0.5f);
     }
 
-    // Whether each scale is the one of a group's largest magnitude; `inverses` becomes the reciprocals. Quotients of
-    // binary32 numbers may be rounded to binary64 on their way to binary32.
-    static bool confirm_scales(const double* largest, const double* scales, double* inverses) {
-        constexpr std::size_t kDoubles = sizeof(Doubles) / sizeof(double);
+    // Whether each scale is the one of its group's largest magnitude; gives scales and reciprocals as numbers. Quotients
+    // of binary32 numbers may be rounded to binary64 on their way to binary32.
+    static bool confirm_scales(const Word* magnitudes, const std::uint16_t* words, float* scales, float* inverses) {
         typename Lanes::Longs right = ~typename Lanes::Longs{};
-        for (std::size_t i = 0; i < kBatch; i += kDoubles) {
-            Doubles amax, stored;
-            std::memcpy(&amax, largest + i, sizeof(amax));
-            std::memcpy(&stored, scales + i, sizeof(stored));
-            const Doubles raw = Lanes::round_to_binary32(amax / static_cast<double>(Format::kMax));
-            const Doubles nearest = round_to_binary16(raw);
-            const Doubles positive = nearest == 0.0 ? Doubles{} + 0x1p-24 : nearest;
-            const Doubles scale = amax == 0.0 ? Doubles{} : positive;
-            const Doubles inverse = Lanes::round_to_binary32(1.0 / positive);
-            const Doubles used = amax == 0.0 ? Doubles{} : inverse;
-            right &= scale == stored;
-            std::memcpy(inverses + i, &used, sizeof(used));
+        for (std::size_t i = 0; i < kBatch; i += Source::kLanes) {
+            const Floats amax = Source::values(reinterpret_cast<const std::uint8_t*>(magnitudes + i));
+            const Floats stored = Lanes::binary16(load<typename Lanes::Halves>(
+                reinterpret_cast<const std::uint8_t*>(words + i), 0));
+            const Halved first = confirm_half(Lanes::first_half(amax), Lanes::first_half(stored));
+            const Halved second = confirm_half(Lanes::second_half(amax), Lanes::second_half(stored));
+            right &= first.right & second.right;
+            const Floats inverse = Lanes::join(first.inverse, second.inverse);
+            std::memcpy(scales + i, &stored, sizeof(stored));
+            std::memcpy(inverses + i, &inverse, sizeof(inverse));
         }
-        std::int64_t all[kDoubles], every = -1;
-        std::memcpy(all, &right, sizeof(all));
-        for (const std::int64_t one : all) every &= one;
-        return every != 0;
+        // A negative zero is no scale; other negative words, infinities and NaN are never equal to one.
+        std::uint32_t signs = 0;
+        for (std::size_t i = 0; i < kBatch; ++i) signs |= words[i];
+        return (signs & 0x8000) == 0 && Lanes::every(right);
+    }
+
+    struct Halved {
+        typename Lanes::Longs right;
+        Doubles inverse;
+    };
+
+    static Halved confirm_half(Doubles amax, Doubles stored) {
+        const Doubles raw = Lanes::round_to_binary32(amax / static_cast<double>(Format::kMax));
+        const Doubles nearest = round_to_binary16(raw);
+        const Doubles positive = nearest == 0.0 ? Doubles{} + 0x1p-24 : nearest;
+        const Doubles scale = amax == 0.0 ? Doubles{} : positive;
+        return {(scale == stored) & (scale <= 65504.0), amax == 0.0 ? Doubles{} : 1.0 / positive};
     }
 
     // To the nearest multiple of binary16's unit, ties to even: added to 2^42 times a power of two, a number below
@@ -115,25 +127,30 @@ private:
         return (values + large) - large;
     }
 
-    static bool confirm_codes(const std::uint8_t* words, float inverse, float scale, StoredPlanes stored,
-                              RowSums<Lanes>& sums) {
+    // What codes of a group are multiplied with to get the quotients that they stand for, and to get their values back.
+    struct Factors {
+        float inverse;
+        float scale;
+    };
+
+    // How far codes are from their quotients at most, lane by lane, as words of binary32 and one more for an odd code,
+    // which does not reach a tie. No distance of a half or less is rounded, and none that is more is rounded to a half
+    // but for the codes 1 and -1, which are odd.
+    static Integers distances(const std::uint8_t* words, Factors factors, StoredPlanes stored, RowSums<Lanes>& sums) {
         alignas(64) std::int8_t codes[64];
         unpack(stored, codes);
-        constexpr float kLeast = Format::kMin, kMost = Format::kMax;
         Integers farthest{};
         for (std::size_t i = 0; i < kGroup; i += Source::kLanes) {
-            const Floats values = Source::values(words + i * sizeof(Word)), normalized = values * inverse;
-            const Floats above = normalized > kLeast ? normalized : Floats{} + kLeast;
-            const Floats quotient = above < kMost ? above : Floats{} + kMost;
+            const Floats values = Source::values(words + i * sizeof(Word));
+            const Floats above = Lanes::larger(values * factors.inverse, Floats{} + Format::kMin);
+            const Floats quotient = Lanes::smaller(above, Floats{} + Format::kMax);
             const Integers code = Lanes::extend_codes(codes + i);
             const Floats nearest = __builtin_convertvector(code, Floats);
-            // In units of the last place of a half; an odd code does not reach a tie. No difference that is a half or
-            // less is rounded, and none that is more is rounded to a half but for codes 1 and -1, which are odd.
             const Integers distance = ((Integers)(quotient - nearest) & 0x7FFFFFFF) + (code & 1);
             farthest = distance > farthest ? distance : farthest;
-            if constexpr (kStatistics) sums.add(i, nearest * scale, values);
+            if constexpr (kStatistics) sums.template add<Word>(i, nearest * factors.scale, values);
         }
-        return Lanes::largest(farthest) <= __builtin_bit_cast(std::int32_t, 0.5f);
+        return farthest;
     }
 
     // The signed codes of a group, one a byte.
@@ -141,13 +158,14 @@ private:
         if constexpr (kBits == 8) {
             std::memcpy(codes, stored.codes, kGroup);
         } else {
-            alignas(64) std::uint8_t low[64], high[64] = {};
+            using Bytes = typename Lanes::Bytes;
+            alignas(64) std::uint8_t low[64], high[64];
             spread<4>(stored.codes, 32, low);
             if constexpr (kBits > 4) spread_high(stored.high, high);
-            using Bytes = typename Lanes::Bytes;
             constexpr std::int8_t kSign = 1 << (kBits - 1);
             for (std::size_t at = 0; at < 64; at += sizeof(Bytes)) {
-                const Bytes word = load<Bytes>(low + at, 0) | load<Bytes>(high + at, 0);
+                auto word = load<Bytes>(low + at, 0);
+                if constexpr (kBits > 4) word |= load<Bytes>(high + at, 0);
                 const Bytes code = (word ^ kSign) - kSign;
                 std::memcpy(codes + at, &code, sizeof(code));
             }
@@ -155,12 +173,13 @@ private:
     }
 
     static void spread_high(const std::uint8_t* high, std::uint8_t* lanes) {
-        alignas(64) std::uint8_t stored[64] = {}, nibbles[64], pairs[64];
-        std::memcpy(stored, high, Format::kHighBytes);
-        spread<4>(stored, Format::kHighBytes, nibbles);
+        alignas(64) std::uint8_t nibbles[64], pairs[64];
         if constexpr (kBits == 6) {
+            spread<4>(high, 16, nibbles);
             spread<2, 4>(nibbles, 32, lanes);
         } else {
+            const auto two = halves<4, 0>(Lanes::extend_eight(high));
+            std::memcpy(nibbles, &two, sizeof(two));
             spread<2>(nibbles, 16, pairs);
             spread<1, 4>(pairs, 32, lanes);
         }
@@ -169,14 +188,17 @@ private:
     // Makes two bytes of each: its low kWidth bits, and the kWidth bits above them, from bit kPlace on.
     template <int kWidth, int kPlace = 0>
     static void spread(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
-        using Shorts = typename Lanes::Shorts;
-        constexpr std::size_t kStep = sizeof(Shorts) / 2;
-        constexpr std::int16_t kMask = ((1 << kWidth) - 1) * 0x0101;
+        constexpr std::size_t kStep = sizeof(typename Lanes::Shorts) / 2;
         for (std::size_t at = 0; at < count; at += kStep) {
-            const Shorts word = Lanes::extend_bytes(from + at);
-            const Shorts two = ((word | word << (8 - kWidth)) & kMask) << kPlace;
+            const auto two = halves<kWidth, kPlace>(Lanes::extend_bytes(from + at));
             std::memcpy(to + 2 * at, &two, sizeof(two));
         }
+    }
+
+    template <int kWidth, int kPlace>
+    static typename Lanes::Shorts halves(typename Lanes::Shorts bytes) {
+        constexpr std::int16_t kMask = ((1 << kWidth) - 1) * 0x0101;
+        return ((bytes | bytes << (8 - kWidth)) & kMask) << kPlace;
     }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "vector_kernels.h"
@@ -13,33 +14,51 @@ namespace {
 template <class Lanes>
 class RowSums {
 public:
-    // Adds the elements from `first` on in a row, as many as Floats holds: what they decode to, and the source.
-    void add(std::size_t first, typename Lanes::Floats decoded, typename Lanes::Floats source) {
-        add_half(first, Lanes::first_half(decoded), Lanes::first_half(source));
-        add_half(first + kDoubles, Lanes::second_half(decoded), Lanes::second_half(source));
+    using Floats = typename Lanes::Floats;
+
+    // Adds the elements from `first` on in a row, as many as Floats holds: what they decode to, and the source. The
+    // difference of a decoded weight and a source word of 16 bits is a binary32 number: both are whole numbers of a unit
+    // that goes into the larger of the two, and so into the difference, less than 2^24 times.
+    template <class Word>
+    void add(std::size_t first, Floats decoded, Floats source) {
+        const Doubles x = Lanes::first_half(source), y = Lanes::second_half(source);
+        if constexpr (sizeof(Word) == 2) {
+            const Floats error = decoded - source;
+            largest_float_ = Lanes::larger((Floats)((Integers)error & 0x7FFFFFFF), largest_float_);
+            add_half(first, Lanes::first_half(error), x);
+            add_half(first + kDoubles, Lanes::second_half(error), y);
+        } else {
+            const Doubles error = Lanes::first_half(decoded) - x, second = Lanes::second_half(decoded) - y;
+            largest_ = Lanes::larger(absolute(error), Lanes::larger(absolute(second), largest_));
+            add_half(first, error, x);
+            add_half(first + kDoubles, second, y);
+        }
     }
 
     // Ends a row.
     void close(std::size_t row, ErrorSums& sums) {
         sums.row_error[row] = total(error_);
         sums.row_signal[row] = total(signal_);
-        double largest[kPartials];
-        std::memcpy(largest, largest_, sizeof(largest));
-        for (const double error : largest) sums.max_abs = error > sums.max_abs ? error : sums.max_abs;
+        double wide[kDoubles];
+        float narrow[2 * kDoubles];
+        std::memcpy(wide, &largest_, sizeof(wide));
+        std::memcpy(narrow, &largest_float_, sizeof(narrow));
+        for (const double error : wide) sums.max_abs = error > sums.max_abs ? error : sums.max_abs;
+        for (const double error : narrow) sums.max_abs = error > sums.max_abs ? error : sums.max_abs;
         *this = RowSums{};
     }
 
 private:
     using Doubles = typename Lanes::Doubles;
+    using Integers = typename Lanes::Integers;
     static constexpr std::size_t kPartials = 8, kDoubles = sizeof(Doubles) / sizeof(double);
 
-    void add_half(std::size_t first, Doubles decoded, Doubles source) {
+    static Doubles absolute(Doubles values) { return (Doubles)((typename Lanes::Longs)values & INT64_MAX); }
+
+    void add_half(std::size_t first, Doubles error, Doubles source) {
         const std::size_t at = first % kPartials / kDoubles;
-        const Doubles error = decoded - source;
-        const Doubles absolute = error < 0.0 ? -error : error;
         error_[at] += error * error;
         signal_[at] += source * source;
-        largest_[at] = absolute > largest_[at] ? absolute : largest_[at];
     }
 
     static double total(const Doubles* partials) {
@@ -50,7 +69,8 @@ private:
 
     Doubles error_[kPartials / kDoubles] = {};
     Doubles signal_[kPartials / kDoubles] = {};
-    Doubles largest_[kPartials / kDoubles] = {};
+    Doubles largest_{};
+    Floats largest_float_{};
 };
 
 }  // namespace

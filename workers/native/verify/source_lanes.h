@@ -20,16 +20,9 @@ struct SourceLanes {
 
     // The values of the next kLanes words; infinities and NaN are not among them.
     static Floats values(const std::uint8_t* words) {
-        if constexpr (std::is_same_v<Words, F32Words>) {
-            return load<Floats>(words, 0);
-        } else if constexpr (std::is_same_v<Words, Bf16Words>) {
-            return (Floats)(Lanes::extend_words(words) << 16);
-        } else {
-            const Integers word = Lanes::extend_words(words), magnitude = word & 0x7FFF;
-            const Integers normal = (magnitude << 13) + ((127 - 15) << 23);
-            const Floats subnormal = __builtin_convertvector(magnitude, Floats) * 0x1p-24f;
-            return (Floats)((magnitude < 0x400 ? (Integers)subnormal : normal) | (word & 0x8000) << 16);
-        }
+        if constexpr (std::is_same_v<Words, F32Words>) return load<Floats>(words, 0);
+        if constexpr (std::is_same_v<Words, Bf16Words>) return (Floats)(Lanes::extend_words(words) << 16);
+        if constexpr (std::is_same_v<Words, F16Words>) return Lanes::binary16(load<typename Lanes::Halves>(words, 0));
     }
 
     // The largest magnitude of `count` words, a multiple of kGroup.
