@@ -1,4 +1,4 @@
-"""Databases that tests run on: SQLite in a file, and a PostgreSQL database of this session's own."""
+"""Databases that tests run on: SQLite in a file, and a PostgreSQL database of this session's own. Instruction sets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from schemas.tables import JobRow
+from tests.instruction_sets import RUNNABLE, using
 from tests.running_service import RunningService, running_service
 from workers.database import Database
 
@@ -99,3 +100,10 @@ def service(tmp_path: Path, sqlite_template: Path) -> Iterator[RunningService]:
     shutil.copyfile(sqlite_template, data / "ninforge.sqlite3")
     with running_service(data) as service:
         yield service
+
+
+@pytest.fixture(params=RUNNABLE)
+def every_instruction_set(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each instruction set that kernels can use here, in turn."""
+    with using(request.param):
+        yield

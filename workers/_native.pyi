@@ -167,5 +167,14 @@ def compare_swizzled(natural_scales: _Bytes, k: int, stored: _Bytes) -> Mismatch
 def compare_words(expected: _Bytes, found: _Bytes, word_bytes: int, columns: int) -> Mismatch | None:
     """The first word of 1, 2, 4 or 8 bytes that differs, in rows of `columns` words."""
 
+def instruction_sets() -> dict[str, bool]:
+    """What kernels were compiled for, and whether this processor has it."""
+
+def instruction_set() -> str:
+    """What kernels use: the widest that this processor has, or what was chosen. All give the same bits."""
+
+def use_instruction_set(name: str) -> None:
+    """Has kernels of the whole process use another one. Raises ValueError for one that does not run here."""
+
 def build_flags() -> str:
     """The flags that the kernels were compiled with."""

@@ -13,16 +13,19 @@ import pytest
 from tests.conformance import native
 from tests.conformance.blocks import Block, Planes, Refusal
 from tests.conformance.golden import golden_block, vector_name, vectors
-from tests.conformance.lone_words import LONE_WORDS, lone_words
+from tests.conformance.lone_words import LONE_WORDS, LoneWords, lone_words
 from tests.conformance.table import FAMILIES, cases
+from tests.instruction_sets import RUNNABLE, using
 from tests.oracle.storage_layouts import up
 
 
 def check(block: Block) -> None:
-    assert native.encode(block) == block.verdict, block.name
-    derivation = native.derive(block, block.planes)
-    assert derivation.mismatch is None, (block.name, derivation.mismatch)
-    assert native.refusal(derivation.fault) == block.refusal, block.name
+    for name in RUNNABLE:
+        with using(name):
+            assert native.encode(block) == block.verdict, (block.name, name)
+            derivation = native.derive(block, block.planes)
+        assert derivation.mismatch is None, (block.name, name, derivation.mismatch)
+        assert native.refusal(derivation.fault) == block.refusal, (block.name, name)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -37,18 +40,26 @@ def test_encoder_verifier_and_oracle_agree(family: str) -> None:
 @pytest.mark.parametrize("offset", [1, 2, 7])
 def test_buffers_may_start_anywhere(family: str, offset: int) -> None:
     for block in cases(family)[::64]:
-        assert native.encode(block, offset=offset) == block.verdict, block.name
+        for name in RUNNABLE:
+            with using(name):
+                assert native.encode(block, offset=offset) == block.verdict, (block.name, name)
 
 
 @pytest.mark.parametrize(("format", "dtype"), LONE_WORDS)
 def test_every_16_bit_word_alone(format: str, dtype: str) -> None:
     lone = lone_words(format, dtype)
     assert len(lone.accepted.words) + len(lone.refused) == 1 << 16
+    for name in RUNNABLE:
+        with using(name):
+            check_alone(lone)
+
+
+def check_alone(lone: LoneWords) -> None:
     assert native.encode(lone.accepted) == lone.planes
     derivation = native.derive(lone.accepted, lone.planes)
     assert derivation.mismatch is None
     assert derivation.fault is None
-    for word, encoded, derived in native.faults_alone(format, dtype, lone.refused):
+    for word, encoded, derived in native.faults_alone(lone.accepted.format, lone.accepted.dtype, lone.refused):
         assert encoded is not None, f"{word:04X}"
         assert (encoded.reason, encoded.row, encoded.column) == (lone.refused[word], 0, 0), f"{word:04X}"
         assert derived == encoded, f"{word:04X}"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.conformance import native
 from tests.conformance.blocks import FP8_ROW, SCHEMES, Block
 from tests.conformance.words import DTYPES, SIGN
+from tests.instruction_sets import RUNNABLE, using
 from tests.oracle.casts import FLOATS
 
 
@@ -39,7 +40,9 @@ def blocks(draw: st.DrawFn, format: str, dtype: str) -> Block:
 @given(data=st.data())
 def test_encoder_verifier_and_oracle_agree(format: str, dtype: str, data: st.DataObject) -> None:
     block = data.draw(blocks(format, dtype))
-    assert native.encode(block) == block.verdict
-    derivation = native.derive(block, block.planes)
-    assert derivation.mismatch is None
-    assert native.refusal(derivation.fault) == block.refusal
+    for name in RUNNABLE:
+        with using(name):
+            assert native.encode(block) == block.verdict
+            derivation = native.derive(block, block.planes)
+        assert derivation.mismatch is None
+        assert native.refusal(derivation.fault) == block.refusal

@@ -16,6 +16,8 @@ from tests.oracle.casts import FLOATS
 from tests.oracle.storage_layouts import RowSplit, RowSplitPlanes, decode_row_split_planes
 from tests.oracle.words import BINARY32, exact
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 FORMATS = (*SCHEMES, FP8_ROW)
 
 

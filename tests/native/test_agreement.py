@@ -21,6 +21,8 @@ from tests.native.planes import (
 from tests.native.wrong_encoders import RIGHT, grouped_codes
 from workers import _native
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 # Biased exponents, by dtype: as of trained weights, down to the rescue of scales, subnormal, and up to large scales.
 BANDS = {
     "BF16": [(112, 124), (85, 110), (0, 1), (0, 3), (125, 141)],

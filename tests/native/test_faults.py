@@ -25,6 +25,8 @@ from tests.native.planes import (
 )
 from workers import _native
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 ONE = {"BF16": 0x3F80, "F16": 0x3C00, "F32": 0x3F800000}
 INFINITY = {"BF16": 0x7F80, "F16": 0x7C00, "F32": 0x7F800000}
 SIGN = {"BF16": 0x8000, "F16": 0x8000, "F32": 0x80000000}

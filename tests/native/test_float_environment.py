@@ -20,6 +20,8 @@ from tests.native.planes import (
     float_words,
 )
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 LIBM = ctypes.CDLL(None)
 ENVIRONMENT_BYTES = 64
 """At least the size of fenv_t."""

@@ -22,6 +22,8 @@ from tests.native.planes import (
 )
 from workers import _native
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 CODE_BITS = {"Q4G64_F16S": 4, "Q5G64_F16S": 5, "Q6G64_F16S": 6, "W8G32_F16S": 8}
 
 

@@ -19,6 +19,8 @@ from tests.native.planes import (
     groups_per_row,
 )
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 ROWS, K = 40, 300
 MUTATIONS = 500
 

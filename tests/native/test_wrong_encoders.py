@@ -31,6 +31,8 @@ from tests.native.wrong_encoders import (
     grouped_planes,
 )
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 Difference = tuple[str, int, int, int, int]
 
 

@@ -73,6 +73,10 @@ CastRule rule_argument(const char* name, const std::string& value) {
     return look_up(name, value, kRules, [](CastRule) { return true; });
 }
 
+InstructionSet instruction_set_argument(const char* name, const std::string& value) {
+    return look_up(name, value, kInstructionSets, runs_here);
+}
+
 int code_bits_argument(std::int64_t value) {
     if (value != 4 && value != 5 && value != 6 && value != 8)
         refuse("code_bits", "4, 5, 6 or 8", std::to_string(value));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "dtypes.h"
+#include "instruction_sets.h"
 
 namespace ninforge {
 
@@ -20,6 +21,7 @@ using OutputBytes = nanobind::ndarray<std::uint8_t, nanobind::ndim<1>, nanobind:
 Dtype dtype_argument(const char* name, const std::string& value, std::initializer_list<Dtype> allowed);
 DirectFormat format_argument(const char* name, const std::string& value);
 CastRule rule_argument(const char* name, const std::string& value);
+InstructionSet instruction_set_argument(const char* name, const std::string& value);
 int code_bits_argument(std::int64_t value);
 std::size_t word_bytes_argument(std::int64_t value);
 

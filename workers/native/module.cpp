@@ -1,10 +1,12 @@
 // workers._native: checks arguments at the border, then runs one kernel without the GIL (workers/_native.pyi).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "encode/swizzle.h"
 #include "findings.h"
 #include "float_environment.h"
+#include "instruction_sets.h"
 #include "row_split.h"
 #include "verify/cast.h"
 #include "verify/copies.h"
@@ -213,6 +216,17 @@ std::optional<Mismatch> compare_words(const InputBytes& expected, const InputByt
     return run([&] { return verify::compare_words(expected.data(), found.data(), expected.nbytes(), width, row); });
 }
 
+std::map<std::string, bool> instruction_sets() {
+    std::map<std::string, bool> sets;
+    for (const auto& [name, set] : kInstructionSets)
+        if (is_compiled(set)) sets[name] = runs_here(set);
+    return sets;
+}
+
+std::string instruction_set_in_use() { return kInstructionSets[static_cast<std::size_t>(instruction_set())].first; }
+
+void use_instruction_set(const std::string& name) { choose(instruction_set_argument("name", name)); }
+
 std::string describe(const Fault& fault) {
     return "Fault(kind='" + std::string(name_of(fault.kind)) + "', row=" + std::to_string(fault.row) +
            ", column=" + std::to_string(fault.column) + ", word=" + std::to_string(fault.word) + ")";
@@ -281,5 +295,8 @@ NB_MODULE(_native, module) {
     module.def("compare_swizzled", &ninforge::compare_swizzled, bytes("natural_scales"), "k"_a, bytes("stored"));
     module.def("compare_words", &ninforge::compare_words, bytes("expected"), bytes("found"), "word_bytes"_a,
                "columns"_a);
+    module.def("instruction_sets", &ninforge::instruction_sets);
+    module.def("instruction_set", &ninforge::instruction_set_in_use);
+    module.def("use_instruction_set", &ninforge::use_instruction_set, "name"_a);
     module.def("build_flags", [] { return NINFORGE_BUILD_FLAGS; });
 }

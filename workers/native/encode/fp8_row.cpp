@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "encoder.h"
+#include "vector_kernels.h"
 
 namespace ninforge::encode {
 namespace {
@@ -30,8 +31,9 @@ std::optional<Fault> encode_row(const typename Source::Word* source, std::size_t
 }
 
 template <class Source>
-std::optional<Fault> encode_rows(const u8* source, std::size_t rows, std::size_t k, u8* codes, u8* scales) {
-    for (std::size_t row = 0; row < rows; ++row) {
+std::optional<Fault> encode_rows(const u8* source, std::size_t first, std::size_t rows, std::size_t k, u8* codes,
+                                 u8* scales) {
+    for (std::size_t row = first; row < rows; ++row) {
         const auto fault = encode_row<Source>(reinterpret_cast<const typename Source::Word*>(source) + row * k, row, k,
                                               codes + row * k, reinterpret_cast<Word16*>(scales) + row);
         if (fault) return fault;
@@ -43,13 +45,15 @@ std::optional<Fault> encode_rows(const u8* source, std::size_t rows, std::size_t
 
 std::optional<Fault> encode_fp8_row(const std::uint8_t* source, Dtype dtype, std::size_t rows, std::size_t k,
                                     std::uint8_t* codes, std::uint8_t* scales) {
+    const VectorKernels* vector = vector_kernels();
+    const std::size_t first = vector ? vector->fp8_row(source, dtype, rows, k, codes, scales) : 0;
     switch (dtype) {
         case Dtype::kBf16:
-            return encode_rows<Bf16>(source, rows, k, codes, scales);
+            return encode_rows<Bf16>(source, first, rows, k, codes, scales);
         case Dtype::kF16:
-            return encode_rows<F16>(source, rows, k, codes, scales);
+            return encode_rows<F16>(source, first, rows, k, codes, scales);
         default:
-            return encode_rows<F32>(source, rows, k, codes, scales);
+            return encode_rows<F32>(source, first, rows, k, codes, scales);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "../row_split.h"
 #include "encoder.h"
+#include "vector_kernels.h"
 
 namespace ninforge::encode {
 namespace {
@@ -50,9 +51,10 @@ std::optional<Fault> encode_row(const typename Source::Word* source, std::size_t
 }
 
 template <class Source, int kBits>
-std::optional<Fault> encode_rows(const u8* source, std::size_t rows, std::size_t k, GroupedPlanes planes) {
+std::optional<Fault> encode_rows(const u8* source, std::size_t first, std::size_t rows, std::size_t k,
+                                 GroupedPlanes planes) {
     const RowSplit split = RowSplit::of(kBits, k);
-    for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t row = first; row < rows; ++row) {
         const auto fault = encode_row<Source, kBits>(
             reinterpret_cast<const typename Source::Word*>(source) + row * k, row, k,
             planes.codes + row * split.code_row(), planes.high + row * split.high_row(),
@@ -63,17 +65,17 @@ std::optional<Fault> encode_rows(const u8* source, std::size_t rows, std::size_t
 }
 
 template <class Source>
-std::optional<Fault> encode_source(const u8* source, int code_bits, std::size_t rows, std::size_t k,
+std::optional<Fault> encode_source(const u8* source, int code_bits, std::size_t first, std::size_t rows, std::size_t k,
                                    GroupedPlanes planes) {
     switch (code_bits) {
         case 4:
-            return encode_rows<Source, 4>(source, rows, k, planes);
+            return encode_rows<Source, 4>(source, first, rows, k, planes);
         case 5:
-            return encode_rows<Source, 5>(source, rows, k, planes);
+            return encode_rows<Source, 5>(source, first, rows, k, planes);
         case 6:
-            return encode_rows<Source, 6>(source, rows, k, planes);
+            return encode_rows<Source, 6>(source, first, rows, k, planes);
         default:
-            return encode_rows<Source, 8>(source, rows, k, planes);
+            return encode_rows<Source, 8>(source, first, rows, k, planes);
     }
 }
 
@@ -81,13 +83,15 @@ std::optional<Fault> encode_source(const u8* source, int code_bits, std::size_t 
 
 std::optional<Fault> encode_grouped(const std::uint8_t* source, Dtype dtype, int code_bits, std::size_t rows,
                                     std::size_t k, GroupedPlanes planes) {
+    const VectorKernels* vector = vector_kernels();
+    const std::size_t first = vector ? vector->grouped(source, dtype, code_bits, rows, k, planes) : 0;
     switch (dtype) {
         case Dtype::kBf16:
-            return encode_source<Bf16>(source, code_bits, rows, k, planes);
+            return encode_source<Bf16>(source, code_bits, first, rows, k, planes);
         case Dtype::kF16:
-            return encode_source<F16>(source, code_bits, rows, k, planes);
+            return encode_source<F16>(source, code_bits, first, rows, k, planes);
         default:
-            return encode_source<F32>(source, code_bits, rows, k, planes);
+            return encode_source<F32>(source, code_bits, first, rows, k, planes);
     }
 }
 

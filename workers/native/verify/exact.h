@@ -5,6 +5,8 @@
 #include <cstdint>
 
 namespace ninforge::verify {
+// Unnamed, so that an object file compiled for one instruction set never lends its copy to another.
+namespace {
 
 // The non-negative number mantissa * 2^exponent.
 struct Exact {
@@ -62,4 +64,5 @@ inline double to_double(Exact value) {
     return static_cast<double>(value.mantissa) * __builtin_bit_cast(double, power);
 }
 
+}  // namespace
 }  // namespace ninforge::verify

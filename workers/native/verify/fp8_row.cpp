@@ -3,38 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "confirmed.h"
 #include "e4m3fn.h"
 #include "exact.h"
+#include "fp8_scale.h"
 #include "source_words.h"
 #include "statistics.h"
+#include "vector_kernels.h"
 
 namespace ninforge::verify {
 namespace {
-
-// Multiplier and reciprocal of one row, in integers.
-struct DerivedScale {
-    std::uint32_t word = 0;
-    double scale = 0.0;
-    double inverse = 0.0;
-    bool too_small = false;
-};
-
-DerivedScale derive_scale(Exact amax) {
-    if (amax.mantissa == 0) return {};
-    const Exact raw = round_quotient(amax, 448, kBinary32);
-    Exact scale = round_to(raw, kBfloat16);
-    if (scale.mantissa == 0) scale = {1, kBfloat16.least};
-    const Exact inverse = round_quotient({1, -scale.exponent}, scale.mantissa, kBinary32);
-    const std::uint32_t word = word_of(scale, kBfloat16);
-    if (overflows(inverse, kBinary32)) return {word, 0.0, 0.0, true};
-    return {word, to_double(scale), to_double(inverse), false};
-}
-
-// The source rounded to BF16, as a BF16 word.
-template <class Words>
-std::uint32_t bf16_of(typename Words::Word word) {
-    return nearest_bf16(__builtin_bit_cast(std::uint32_t, static_cast<float>(Words::value(word))));
-}
 
 // Whether `code` is the code of a BF16 word: its sign, and the interval in which round_f32(x * inverse) lies. The
 // product of two binary32 numbers is exact in binary64, so its conversion is the one rounding.
@@ -55,11 +33,12 @@ double decode(unsigned code, double scale) {
 template <class Words>
 class RowDerivation {
 public:
-    RowDerivation(std::size_t k, bool statistics) : k_(k), statistics_(statistics) {}
+    RowDerivation(std::size_t k, bool statistics, Confirmed confirmed)
+        : k_(k), statistics_(statistics), first_(confirmed.rows), result_(std::move(confirmed.derivation)) {}
 
     Derivation derive(const std::uint8_t* source, std::size_t rows, const std::uint8_t* codes,
                       const std::uint8_t* scales) {
-        for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t row = first_; row < rows; ++row) {
             const std::uint8_t* words = source + row * k_ * sizeof(Word);
             if (!check_row(words, row, codes + row * k_, load<std::uint16_t>(scales, row))) break;
         }
@@ -72,9 +51,9 @@ private:
     bool check_row(const std::uint8_t* words, std::size_t row, const std::uint8_t* codes, std::uint32_t scale) {
         const std::uint64_t largest = largest_magnitude<Words>(words, k_);
         // Rounding keeps order, so the largest word gives the largest BF16.
-        if (!rounds_to_finite(largest)) return find_non_finite(words, row);
-        const DerivedScale derived =
-            derive_scale(Bf16Words::exact(bf16_of<Words>(static_cast<Word>(largest))));
+        if (!rounds_to_finite<Words>(largest)) return find_non_finite(words, row);
+        const DerivedRowScale derived =
+            derive_row_scale(Bf16Words::exact(bf16_of<Words>(static_cast<Word>(largest))));
         if (derived.too_small) return fail({FaultKind::kRowTooSmall, row, 0, derived.word});
         if (scale != derived.word) return mismatch({PlaneName::kScales, row, 0, derived.word, scale});
         if (derived.word == 0) {
@@ -86,13 +65,9 @@ private:
         return true;
     }
 
-    static bool rounds_to_finite(std::uint64_t magnitude) {
-        return magnitude < Words::kInfinity && bf16_of<Words>(static_cast<Word>(magnitude)) < Bf16Words::kInfinity;
-    }
-
     bool find_non_finite(const std::uint8_t* words, std::size_t row) {
         std::size_t column = 0;
-        while (rounds_to_finite(Words::magnitude(load<Word>(words, column)))) ++column;
+        while (rounds_to_finite<Words>(Words::magnitude(load<Word>(words, column)))) ++column;
         return fail({FaultKind::kNonFinite, row, column, load<Word>(words, column)});
     }
 
@@ -144,6 +119,7 @@ private:
 
     std::size_t k_;
     bool statistics_;
+    std::size_t first_;
     RowStatistics sums_;
     Derivation result_;
 };
@@ -152,13 +128,19 @@ private:
 
 Derivation derive_fp8_row(const std::uint8_t* source, Dtype dtype, std::size_t rows, std::size_t k,
                           const std::uint8_t* codes, const std::uint8_t* scales, bool statistics) {
+    Confirmed confirmed;
+    if (const VectorKernels* vector = vector_kernels()) {
+        confirmed = confirm(rows, statistics, [&](ErrorSums* sums) {
+            return vector->fp8_row(source, dtype, rows, k, codes, scales, sums);
+        });
+    }
     switch (dtype) {
         case Dtype::kBf16:
-            return RowDerivation<Bf16Words>(k, statistics).derive(source, rows, codes, scales);
+            return RowDerivation<Bf16Words>(k, statistics, std::move(confirmed)).derive(source, rows, codes, scales);
         case Dtype::kF16:
-            return RowDerivation<F16Words>(k, statistics).derive(source, rows, codes, scales);
+            return RowDerivation<F16Words>(k, statistics, std::move(confirmed)).derive(source, rows, codes, scales);
         default:
-            return RowDerivation<F32Words>(k, statistics).derive(source, rows, codes, scales);
+            return RowDerivation<F32Words>(k, statistics, std::move(confirmed)).derive(source, rows, codes, scales);
     }
 }
 

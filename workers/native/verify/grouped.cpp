@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "../row_split.h"
+#include "confirmed.h"
 #include "exact.h"
 #include "grouped_codes.h"
 #include "source_words.h"
 #include "statistics.h"
+#include "vector_kernels.h"
 
 namespace ninforge::verify {
 namespace {
@@ -49,11 +51,12 @@ double slack(float quotient, int code) {
 template <class Words, int kBits>
 class GroupedDerivation {
 public:
-    GroupedDerivation(std::size_t k, bool statistics) : k_(k), statistics_(statistics) {}
+    GroupedDerivation(std::size_t k, bool statistics, Confirmed confirmed)
+        : k_(k), statistics_(statistics), first_(confirmed.rows), result_(std::move(confirmed.derivation)) {}
 
     Derivation derive(const std::uint8_t* source, std::size_t rows, StoredPlanes stored) {
         const RowSplit split = RowSplit::of(kBits, k_);
-        for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t row = first_; row < rows; ++row) {
             for (std::size_t group = 0; group < split.groups; ++group) {
                 const std::size_t index = row * split.groups + group;
                 const std::size_t column = group * kGroup;
@@ -144,22 +147,23 @@ private:
 
     std::size_t k_;
     bool statistics_;
+    std::size_t first_;
     RowStatistics sums_;
     Derivation result_;
 };
 
 template <class Words>
 Derivation derive_source(const std::uint8_t* source, int code_bits, std::size_t rows, std::size_t k,
-                         StoredPlanes stored, bool statistics) {
+                         StoredPlanes stored, bool statistics, Confirmed confirmed) {
     switch (code_bits) {
         case 4:
-            return GroupedDerivation<Words, 4>(k, statistics).derive(source, rows, stored);
+            return GroupedDerivation<Words, 4>(k, statistics, std::move(confirmed)).derive(source, rows, stored);
         case 5:
-            return GroupedDerivation<Words, 5>(k, statistics).derive(source, rows, stored);
+            return GroupedDerivation<Words, 5>(k, statistics, std::move(confirmed)).derive(source, rows, stored);
         case 6:
-            return GroupedDerivation<Words, 6>(k, statistics).derive(source, rows, stored);
+            return GroupedDerivation<Words, 6>(k, statistics, std::move(confirmed)).derive(source, rows, stored);
         default:
-            return GroupedDerivation<Words, 8>(k, statistics).derive(source, rows, stored);
+            return GroupedDerivation<Words, 8>(k, statistics, std::move(confirmed)).derive(source, rows, stored);
     }
 }
 
@@ -167,13 +171,19 @@ Derivation derive_source(const std::uint8_t* source, int code_bits, std::size_t 
 
 Derivation derive_grouped(const std::uint8_t* source, Dtype dtype, int code_bits, std::size_t rows, std::size_t k,
                           StoredPlanes stored, bool statistics) {
+    Confirmed confirmed;
+    if (const VectorKernels* vector = vector_kernels()) {
+        confirmed = confirm(rows, statistics, [&](ErrorSums* sums) {
+            return vector->grouped(source, dtype, code_bits, rows, k, stored, sums);
+        });
+    }
     switch (dtype) {
         case Dtype::kBf16:
-            return derive_source<Bf16Words>(source, code_bits, rows, k, stored, statistics);
+            return derive_source<Bf16Words>(source, code_bits, rows, k, stored, statistics, std::move(confirmed));
         case Dtype::kF16:
-            return derive_source<F16Words>(source, code_bits, rows, k, stored, statistics);
+            return derive_source<F16Words>(source, code_bits, rows, k, stored, statistics, std::move(confirmed));
         default:
-            return derive_source<F32Words>(source, code_bits, rows, k, stored, statistics);
+            return derive_source<F32Words>(source, code_bits, rows, k, stored, statistics, std::move(confirmed));
     }
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 namespace ninforge::verify {
+// Unnamed, so that an object file compiled for one instruction set never lends its copy to another.
+namespace {
 
 template <int kBits>
 struct GroupedFormat {
@@ -44,4 +46,5 @@ int signed_code(unsigned word) {
     return (static_cast<int>(word) ^ kSign) - kSign;
 }
 
+}  // namespace
 }  // namespace ninforge::verify

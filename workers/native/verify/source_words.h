@@ -8,6 +8,8 @@
 #include "exact.h"
 
 namespace ninforge::verify {
+// Unnamed, so that an object file compiled for one instruction set never lends its copy to another.
+namespace {
 
 template <class Word>
 Word load(const std::uint8_t* bytes, std::size_t index) {
@@ -81,4 +83,5 @@ inline std::uint32_t nearest_bf16(std::uint32_t binary32) {
     return upper + ((lower > 0x8000) | ((lower == 0x8000) & (upper & 1)));
 }
 
+}  // namespace
 }  // namespace ninforge::verify
