@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from schemas.problems import Problem
 from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
-from schemas.states import JobState
+from schemas.states import JobState, ObjectState
 from schemas.upgrade_report import UpgradeReport
 
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -165,6 +165,20 @@ class Job(Answer):
     attempts: tuple[Attempt, ...]
 
 
+class StateEvent(Answer):
+    """That a job has come to a state; `error` is why it failed."""
+
+    state: JobState
+    error: Problem | None
+
+
+class ObjectsEvent(Answer):
+    """That objects have come to a state, `encoded` or `verified`: their indices."""
+
+    state: ObjectState
+    indices: tuple[int, ...]
+
+
 class JobReport(ConversionReport):
     """The report beside a job's artifact: every object's provenance, and the job, in one document."""
 
@@ -175,6 +189,14 @@ class UpgradeJobReport(UpgradeReport):
     """The report beside an upgrade's artifact, and the job, in one document."""
 
     job: Job
+
+
+class SourceEntry(Answer):
+    """A folder or a file below the source roots, under the name by which a job takes it."""
+
+    name: str
+    kind: Literal["folder", "file"]
+    bytes: int | None
 
 
 class RecipeSummary(Answer):

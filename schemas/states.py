@@ -30,6 +30,14 @@ class ObjectState(StrEnum):
     VERIFIED = "verified"
 
 
+class EventKind(StrEnum):
+    """What an event of a job tells."""
+
+    STATE = "state"
+    PROGRESS = "progress"
+    OBJECT = "object"
+
+
 class Stage(StrEnum):
     """What a worker holds a claim for: planning or verifying a whole job, or encoding some of its objects."""
 

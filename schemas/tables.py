@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from schemas.states import JobState, ObjectState, Stage
+from schemas.states import EventKind, JobState, ObjectState, Stage
 
 BIG_INTEGER = BigInteger().with_variant(Integer, "sqlite")
 """64 bits on both: SQLite's INTEGER holds as many, and only under that name can it number rows itself."""
@@ -77,6 +77,7 @@ class Base(DeclarativeBase):
         JobState: _text_enum(JobState),
         ObjectState: _text_enum(ObjectState),
         Stage: _text_enum(Stage),
+        EventKind: _text_enum(EventKind),
     }
 
 
@@ -126,6 +127,8 @@ class JobRow(Base):
     lost_claims: Mapped[int] = mapped_column(default=0)
     """Claims that expired since the job last made progress."""
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    last_event: Mapped[int] = mapped_column(default=0)
+    """Number of the newest event, 0 before the first."""
     report_head: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
     """The report without its objects, whose rows have the rest; set with the parts."""
     parts: Mapped[list[ArtifactPartRow]] = relationship(
@@ -149,6 +152,27 @@ class AttemptRow(Base):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class EventRow(Base):
+    """Something that happened to a job. Numbers begin at 1; some are missing, for newer events replace older ones."""
+
+    __tablename__ = "job_events"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    kind: Mapped[EventKind]
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+    __table_args__ = (
+        Index(
+            "ix_job_events_one_progress",
+            "job_id",
+            unique=True,
+            sqlite_where=text("kind = 'progress'"),
+            postgresql_where=text("kind = 'progress'"),
+        ),
+    )
 
 
 class ArtifactPartRow(Base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
@@ -10,6 +10,7 @@ from uuid import UUID
 from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 
+from service.event_feed import EventFeed
 from workers.database import Database
 from workers.settings import Settings
 from workers.storage import Storage
@@ -23,6 +24,10 @@ class Service:
     database: Database
     storage: Storage
     queue: Celery
+    events: EventFeed = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", EventFeed(self.database))
 
 
 def _service(request: Request) -> Service:

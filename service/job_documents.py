@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session, selectinload
 
 from schemas.interface import (
@@ -28,7 +27,7 @@ from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, Report
 from schemas.states import JobState, ObjectState
 from schemas.tables import AttemptRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from schemas.upgrade_report import UpgradeReportHead
-from workers.database import database_time
+from workers.job_progress import progress_of
 from workers.upgrade_submission import UpgradeSubmission
 
 
@@ -38,8 +37,11 @@ def job_document(session: Session, job: JobRow) -> Job:
     return document
 
 
-def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UUID | None) -> Page[Job]:
-    """Jobs newest first; the cursor is the id of the last job before the page."""
+def job_page(
+    session: Session, *, state: JobState | None, text: str | None, limit: int, cursor: UUID | None
+) -> Page[Job]:
+    """Jobs newest first, those with `text` in their name or their recipe's id; the cursor is the id of the last job
+    before the page."""
     query = (
         select(JobRow)
         .options(selectinload(JobRow.parts), selectinload(JobRow.attempts))
@@ -48,6 +50,9 @@ def job_page(session: Session, *, state: JobState | None, limit: int, cursor: UU
     )
     if state is not None:
         query = query.where(JobRow.state == state)
+    if text is not None:
+        columns = (JobRow.name, JobRow.recipe_id)
+        query = query.where(or_(*(column.icontains(text, autoescape=True) for column in columns)))
     if cursor is not None:
         query = query.where(JobRow.id < cursor)
     jobs = session.scalars(query).all()
@@ -115,28 +120,11 @@ def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifes
 
 
 def _documents(session: Session, jobs: Sequence[JobRow]) -> list[Job]:
-    done = _done(session, [job.id for job in jobs])
-    now = database_time(session)
-    return [_job(job, done.get(job.id, (0, 0)), now) for job in jobs]
+    progress = progress_of(session, jobs)
+    return [_job(job, progress[job.id]) for job in jobs]
 
 
-def _done(session: Session, job_ids: Sequence[UUID]) -> dict[UUID, tuple[int, int]]:
-    """Objects and payload bytes done of each job, in its present state."""
-    rows = session.execute(
-        select(ObjectRow.job_id, func.sum(case((_is_done(), 1), else_=0)), func.sum(ObjectRow.bytes_done))
-        .join(JobRow, JobRow.id == ObjectRow.job_id)
-        .where(ObjectRow.job_id.in_(job_ids))
-        .group_by(ObjectRow.job_id)
-    )
-    return {job_id: (int(objects), int(payload_bytes)) for job_id, objects, payload_bytes in rows}
-
-
-def _is_done() -> ColumnElement[bool]:
-    undone = (ObjectState.PENDING, ObjectState.ENCODING)
-    return and_(ObjectRow.state.not_in(undone), ObjectRow.bytes_done == ObjectRow.bytes)
-
-
-def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
+def _job(job: JobRow, progress: Progress) -> Job:
     return Job(
         id=job.id,
         name=job.name,
@@ -150,7 +138,7 @@ def _job(job: JobRow, done: tuple[int, int], now: datetime) -> Job:
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,
-        progress=_progress(job, done, now),
+        progress=progress,
         error=None if job.error is None else Problem.model_validate(job.error),
         artifact=artifact_of(job) if job.state is JobState.READY else None,
         attempts=tuple(_attempt(attempt) for attempt in job.attempts),
@@ -177,21 +165,6 @@ def _upgrade(job: JobRow) -> UpgradeRequest | None:
         return None
     submission = UpgradeSubmission.of(job.upgrade)
     return UpgradeRequest(artifact=submission.artifact, chat_template=submission.chat_template)
-
-
-def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:
-    objects_done, bytes_done = done
-    rate = None
-    if job.state in (JobState.CONVERTING, JobState.VERIFYING) and job.stage_started_at is not None and bytes_done:
-        rate = bytes_done / max((now - job.stage_started_at).total_seconds(), 1e-3)
-    return Progress(
-        objects_done=objects_done,
-        objects_total=job.objects_total,
-        bytes_done=bytes_done,
-        bytes_total=job.payload_bytes,
-        bytes_per_second=rate,
-        seconds_left=None if rate is None or job.payload_bytes is None else (job.payload_bytes - bytes_done) / rate,
-    )
 
 
 def _object_reports(session: Session, job_id: UUID, rows: Sequence[ObjectRow]) -> list[ObjectReport]:

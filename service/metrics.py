@@ -19,18 +19,16 @@ from schemas.errors import VerificationError
 from schemas.problems import TYPE_PREFIX
 from schemas.states import JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
-from service import job_documents
 from service.dependencies import Service
 from workers.application import waiting_messages
 from workers.database import database_time
+from workers.job_progress import progress_of
 
 Label = TypeVar("Label", bound=str)
 
 logger = logging.getLogger(__name__)
 
 _RATED = (JobState.CONVERTING, JobState.VERIFYING)
-_MOST_RATED = 1000
-"""Jobs of one state whose rates are summed: more are never under way at once."""
 
 
 def metrics_document(service: Service) -> bytes:
@@ -74,9 +72,21 @@ def _jobs(session: Session) -> Iterator[Metric]:
 
 
 def _objects(session: Session) -> Iterator[Metric]:
-    query = select(ObjectRow.state, func.count(), func.sum(ObjectRow.bytes)).group_by(ObjectRow.state)
-    found = {state: (count, int(size)) for state, count, size in session.execute(query)}
-    counts = {state: found.get(state, (0, 0)) for state in ObjectState}
+    # All objects of a job that is ready are verified, and its own row has their number and size: most of what is there.
+    unfinished = select(JobRow.id).where(JobRow.state != JobState.READY)
+    query = (
+        select(ObjectRow.state, func.count(), func.sum(ObjectRow.bytes))
+        .where(ObjectRow.job_id.in_(unfinished))
+        .group_by(ObjectRow.state)
+    )
+    counts = dict.fromkeys(ObjectState, (0, 0))
+    counts |= {state: (count, int(size)) for state, count, size in session.execute(query)}
+    totals = select(func.sum(JobRow.objects_total), func.sum(JobRow.payload_bytes)).where(
+        JobRow.state == JobState.READY
+    )
+    ready, ready_bytes = session.execute(totals).one()
+    verified, verified_bytes = counts[ObjectState.VERIFIED]
+    counts[ObjectState.VERIFIED] = (verified + int(ready or 0), verified_bytes + int(ready_bytes or 0))
     counted = {state: count for state, (count, _) in counts.items()}
     sized = {state: size for state, (_, size) in counts.items()}
     yield _by("objects", "Objects by state; those encoded or verified have been made.", "state", counted)
@@ -84,10 +94,11 @@ def _objects(session: Session) -> Iterator[Metric]:
 
 
 def _rates(session: Session) -> Metric:
-    rates = {}
-    for state in _RATED:
-        jobs = job_documents.job_page(session, state=state, limit=_MOST_RATED, cursor=None).items
-        rates[state] = sum(job.progress.bytes_per_second or 0.0 for job in jobs)
+    jobs = session.scalars(select(JobRow).where(JobRow.state.in_(_RATED))).all()
+    progress = progress_of(session, jobs)
+    rates = {
+        state: sum(progress[job.id].bytes_per_second or 0.0 for job in jobs if job.state is state) for state in _RATED
+    }
     return _by("bytes_per_second", "Payload bytes a second of the jobs in a state, together.", "state", rates)
 
 

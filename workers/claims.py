@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from schemas.states import ACTIVE_STATES, JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
+from workers import job_events
 from workers.database import database_time
 from workers.devices import JOB_DEVICES
 
@@ -101,6 +102,7 @@ def renew(session: Session, claim: Claim, *, lease: timedelta, progress: Mapping
 
     Raises ClaimLostError.
     """
+    job = locked_job(session, claim.job_id) if progress else None
     prolonged = session.execute(
         update(ClaimRow)
         .where(ClaimRow.id == claim.id)
@@ -114,6 +116,8 @@ def renew(session: Session, claim: Claim, *, lease: timedelta, progress: Mapping
             update(ObjectRow),
             [{"job_id": claim.job_id, "index": index, "bytes_done": done} for index, done in progress.items()],
         )
+    if job is not None:
+        job_events.record_progress(session, job)
 
 
 def require(session: Session, claim: Claim) -> JobRow:
@@ -192,6 +196,7 @@ def enter_state(session: Session, job: JobRow, state: JobState) -> None:
         job.started_at = job.started_at or now
     else:
         job.finished_at = now
+    job_events.record_state(session, job)
 
 
 def _insert(session: Session, job: JobRow, stage: Stage, worker: str, lease: timedelta) -> Claim:

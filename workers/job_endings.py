@@ -17,7 +17,7 @@ from schemas.errors import JobStateError
 from schemas.problems import Problem
 from schemas.states import ACTIVE_STATES, JobState
 from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, SourceTensorRow
-from workers import claims
+from workers import claims, job_events
 from workers.claims import Claim
 from workers.database import Database
 from workers.storage import Storage
@@ -80,6 +80,7 @@ def retry(session: Session, job: JobRow) -> None:
     job.started_at = job.stage_started_at = job.finished_at = None
     job.fingerprint = job.execution = job.error = job.work_files = None
     job.objects_total = job.payload_bytes = job.file_bytes = None
+    job_events.record_state(session, job)
 
 
 def remove(session: Session, job: JobRow) -> Leftovers:

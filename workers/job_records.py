@@ -15,7 +15,7 @@ from schemas.report import EncodedObject, ReportHead, VerifiedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from schemas.upgrade_report import UpgradeReportHead
-from workers import claims
+from workers import claims, job_events
 from workers.claims import Claim
 from workers.database import database_time
 from workers.engine.container.directory import Framing
@@ -48,8 +48,7 @@ def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, 
         created_at=database_time(session),
         lost_claims=0,
     )
-    session.add(job)
-    return job
+    return _added(session, job)
 
 
 def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str) -> JobRow:
@@ -68,7 +67,13 @@ def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str
         created_at=database_time(session),
         lost_claims=0,
     )
+    return _added(session, job)
+
+
+def _added(session: Session, job: JobRow) -> JobRow:
     session.add(job)
+    session.flush()
+    job_events.record_state(session, job)
     return job
 
 
@@ -168,6 +173,8 @@ def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObje
     if digests:
         session.execute(update(SourceTensorRow), digests)
     job.lost_claims = 0
+    job_events.record_objects(session, job, ObjectState.ENCODED, [done.index for done in encoded])
+    job_events.record_progress(session, job)
     claims.end(session, claim)
 
 
@@ -191,6 +198,8 @@ def record_verified(
         ],
     )
     session.execute(update(ObjectRow).where(ObjectRow.job_id == job.id).values(bytes_done=ObjectRow.bytes))
+    job_events.record_objects(session, job, ObjectState.VERIFIED, [done.index for done in verified])
+    job_events.record_progress(session, job)
     job.parts = [
         ArtifactPartRow(index=index, name=part.name, bytes=part.bytes, sha256=part.sha256)
         for index, part in enumerate(head.artifact.parts)

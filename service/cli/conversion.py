@@ -44,6 +44,7 @@ from service.cli.verdict import say_verdict
 from workers.engine.container.writer import artifact_paths
 from workers.engine.execution import require_executable
 from workers.engine.plan import Plan, plan_conversion
+from workers.engine.publication import stale_continuations
 from workers.engine.sources.roots import ANYWHERE
 
 Verify = Literal["full", "sample", "none"]
@@ -216,6 +217,9 @@ def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
             say(f"verified: a sample of rows, seed {made.verification.seed}")
     for warning in made.warnings:
         say(f"warning: {warning}")
+    if planned.inscription is not None:
+        for path in stale_continuations(artifact_paths(out, planned.arrangement), planned.inscription.entry_name):
+            say(f"warning: {path} is no file of this artifact, but of another one of the same name")
 
 
 def _show_engines(planned: Plan) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
+from schemas.errors import ArtifactError
 from schemas.minimum_reader import minimum_reader
 from service.cli.consoles import counted, say, say_document, say_table, sized
 from service.cli.options import JsonOption
@@ -31,11 +32,19 @@ def inspect(file: FileArgument, as_json: JsonOption = False) -> None:
     """Show directory and structure of an artifact, and bytes in it that belong to nothing."""
     with ArtifactReader(file) as reader:
         artifact = reader.artifact
-        strays = [str(stray) for stray in stray_bytes(reader)]
+        strays = _strays(reader)
     if as_json:
         say_document(_document(artifact, strays))
     else:
         _show(artifact, strays)
+
+
+def _strays(reader: ArtifactReader) -> list[str]:
+    """What stands where nothing should, or, of files that cannot all be read, why."""
+    try:
+        return [str(stray) for stray in stray_bytes(reader)]
+    except ArtifactError as error:
+        return [f"not all looked at: {error}"]
 
 
 def _document(artifact: Artifact, strays: list[str]) -> dict[str, object]:

@@ -25,10 +25,12 @@ from service.cli.options import (
 from service.cli.progress import Phase, watched
 from service.cli.recipe_argument import given_recipe
 from service.cli.report_file import hold_to_report, read_report
+from service.cli.verdict import say_verdict
 from workers.engine.artifact_identity import artifact_id as artifact_id_of
 from workers.engine.container.directory import Framing
 from workers.engine.container.front import Artifact
 from workers.engine.container.reader import read_artifact
+from workers.engine.execution import judge_description
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
@@ -94,18 +96,23 @@ def verify(
         shown.append(f"size and SHA-256 of {files} and BLAKE3 of {payloads} are those of the report")
         if reported.verification.coverage == "none":
             not_shown.append("anything by the conversion itself, which its report calls not verified")
+    description = artifact.description
+    verdict = None if description is None else judge_description(description, artifact.objects)
     if as_json:
         say_document(
             {
                 "sha256": held.sha256[0],
                 "bytes": artifact.file_bytes,
                 "parts": _parts(artifact, held.sha256),
+                "execution": None if verdict is None else {"verdict": verdict.verdict, "reasons": verdict.reasons},
                 "shown": shown,
                 "not_shown": not_shown,
             }
         )
     else:
         _say_held(file, artifact, held.sha256, shown, not_shown)
+        if verdict is not None:
+            say_verdict(verdict.verdict, verdict.reasons)
 
 
 def _by_itself(artifact: Artifact, file: Path, threads: int) -> _Held:
@@ -118,8 +125,9 @@ def _by_itself(artifact: Artifact, file: Path, threads: int) -> _Held:
     shown = [f"structure, {gaps}, and that every stored word is one that its format allows"]
     if artifact.description is not None:
         shown.append("what its architecture asks: parameters bound, uses, policies, divisors, token ids, resources")
-    free = tuple(f"what is in bytes that may be anything: {stray}" for stray in legal.free)
-    return _Held(legal.digests.sha256, legal.digests.payload_blake3, tuple(shown), (NOT_SHOWN, *free))
+    not_shown = [NOT_SHOWN, *(f"what is in bytes that may be anything: {stray}" for stray in legal.free)]
+    not_shown += [f"anything of the {one}, which its architecture does not know" for one in legal.passed_over]
+    return _Held(legal.digests.sha256, legal.digests.payload_blake3, tuple(shown), tuple(not_shown))
 
 
 def _against_sources(planned: Plan, file: Path, threads: int) -> _Held:

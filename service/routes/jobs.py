@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from schemas.interface import ArtifactManifest, Job, JobReport, JobRequest, Page, UpgradeJobReport
+from schemas.interface import PRINTABLE, ArtifactManifest, Job, JobReport, JobRequest, Page, UpgradeJobReport
 from schemas.report import ObjectReport
 from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow
@@ -47,11 +47,15 @@ def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Jo
 
 @router.get("")
 def list_jobs(
-    service: CurrentService, state: JobState | None = None, limit: Limit = 50, cursor: UUID | None = None
+    service: CurrentService,
+    state: JobState | None = None,
+    text: Annotated[str | None, Query(min_length=1, max_length=200, pattern=PRINTABLE)] = None,
+    limit: Limit = 50,
+    cursor: UUID | None = None,
 ) -> Page[Job]:
-    """Jobs, newest first."""
+    """Jobs, newest first; `text` stands somewhere in the name or the recipe's id, in upper or lower case."""
     with service.database.reading() as session:
-        return job_documents.job_page(session, state=state, limit=limit, cursor=cursor)
+        return job_documents.job_page(session, state=state, text=text, limit=limit, cursor=cursor)
 
 
 @router.get("/{job_id}")

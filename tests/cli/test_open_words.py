@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +89,72 @@ def test_a_legal_file_with_bytes_after_its_objects_is_verified_and_they_are_told
     index = artifact.objects.index(after)
     stray = f"{path}, byte {at}, in the gap before objects[{index}] '{after.name}': expected zero, found 0x07"
     assert told["not_shown"] == [*clean["not_shown"], f"what is in bytes that may be anything: {stray}"]
+
+
+def converted_miniature(folder: Path, *options: str) -> Path:
+    """A miniature in framing 3, with its entry at folder/a.ninfer."""
+    if not (folder / "miniature").exists():
+        write_miniature("qwen3.8-27b.groupwise-int", folder / "miniature")
+    sources = [f"{name}={folder}/miniature/{place}" for name, place in (("base", "base"), ("ranking", "ranking.i64"))]
+    given: list[str | Path] = [
+        folder / "miniature" / "recipe.yaml",
+        *(word for one in sources for word in ("--source", one)),
+    ]
+    path = folder / "a.ninfer"
+    (folder / "said").write_text(succeeded("convert", *given, *options, "--force", "--out", path))
+    return path
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the directory of a single file, and keeps it as long as it was."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[8:16], "little")
+    directory = json.loads(data[32 : 32 + length])
+    change(directory)
+    text = json.dumps(directory, ensure_ascii=False, separators=(",", ":")).encode()
+    assert len(text) <= length
+    path.write_bytes(data[:32] + text.ljust(length) + data[32 + length :])
+
+
+def test_a_component_that_is_not_known_is_not_called_verified(tmp_path: Path) -> None:
+    path = converted_miniature(tmp_path)
+    rewritten(path, lambda root: root["components"].update(decision={"config": {}}))
+    assert "decision" in succeeded("inspect", path)
+    message = refused("verify", path)
+    assert "components: expected one that is known of qwen3_5" in message
+    assert message.endswith("found 'decision'\n")
+
+
+def test_bindings_that_are_not_known_are_not_called_verified(tmp_path: Path) -> None:
+    path = converted_miniature(tmp_path)
+    rewritten(path, lambda root: root["bindings"].update({"text/extra": {"object": "text/final_norm"}}))
+    told = answered("verify", path)
+    assert "anything of the parameter 'text/extra', which its architecture does not know" in told["not_shown"]
+    assert told["execution"] == {"verdict": "loads and runs", "reasons": []}
+
+
+def test_text_works_for_no_other_component(tmp_path: Path) -> None:
+    path = converted_miniature(tmp_path)
+    rewritten(path, lambda root: root["components"]["text"].update(target="text"))
+    assert "/components/text/target: expected none" in refused("verify", path)
+
+
+def test_a_missing_continuation_is_told_and_the_directory_shown(tmp_path: Path) -> None:
+    path = converted_miniature(tmp_path, "--part-bytes", "200000")
+    [first, *_] = sorted(tmp_path.glob("*.part-0001"))
+    first.unlink()
+    shown = answered("inspect", path)
+    assert len(shown["objects"]) > 100
+    [stray] = shown["strays"]
+    assert stray.startswith("not all looked at: ")
+    assert first.name in stray
+    assert first.name in refused("verify", path)
+
+
+def test_continuations_of_another_artifact_of_the_name_are_told(tmp_path: Path) -> None:
+    converted_miniature(tmp_path, "--part-bytes", "120000")
+    parts = sorted(tmp_path.glob("*.part-*"))
+    assert len(parts) > 2
+    converted_miniature(tmp_path, "--part-bytes", "400000")
+    said = (tmp_path / "said").read_text()
+    assert f"warning: {parts[-1]} is no file of this artifact" in said

@@ -108,13 +108,32 @@ def test_jobs_are_listed_by_state(service: RunningService) -> None:
     assert by_state == {"queued": [waiting], "ready": [done], "failed": []}
 
 
+def test_jobs_are_listed_by_what_stands_in_name_or_recipe(service: RunningService) -> None:
+    first, second = service.submit(name="For the 100% Weekend"), service.submit(name="another")
+    found = {
+        text: [job["id"] for job in service.client.get("/v1/jobs", params={"text": text}).json()["items"]]
+        for text in ("weekend", "0%", "%", "_", "SMALL.mixed", "nothing")
+    }
+    both = [second, first]
+    assert found == {"weekend": [first], "0%": [first], "%": [first], "_": [], "SMALL.mixed": both, "nothing": []}
+
+
 def test_an_empty_list_has_no_next_page(service: RunningService) -> None:
     assert service.client.get("/v1/jobs").json() == {"items": [], "next": None}
 
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("limit", "0"), ("limit", "1001"), ("limit", "two"), ("state", "done"), ("cursor", "elsewhere")],
+    [
+        ("limit", "0"),
+        ("limit", "1001"),
+        ("limit", "two"),
+        ("state", "done"),
+        ("cursor", "elsewhere"),
+        ("text", ""),
+        ("text", "x" * 201),
+        ("text", "a\0b"),
+    ],
 )
 def test_a_wrong_parameter_of_a_list_is_named(service: RunningService, parameter: str, value: str) -> None:
     problem = assert_problem(service.client.get("/v1/jobs", params={parameter: value}), 422, "request")

@@ -95,12 +95,18 @@ def test_a_queued_job_grows_older(parts: Service) -> None:
 def test_objects_and_bytes_are_counted_by_state(parts: Service) -> None:
     big = 2**40
     add_job(parts.database, JobState.CONVERTING, (100, 10))
-    job_id = add_job(parts.database, JobState.READY, (1, 2, big))
+    failed = add_job(parts.database, JobState.FAILED, (7,))
+    ready = [add_job(parts.database, JobState.READY, sizes) for sizes in ((1, 2, big), (5,))]
     with parts.database.writing() as session:
-        session.execute(update(ObjectRow).where(ObjectRow.job_id == job_id).values(state=ObjectState.VERIFIED))
+        session.execute(
+            update(ObjectRow).where(ObjectRow.job_id.in_([failed, *ready])).values(state=ObjectState.VERIFIED)
+        )
+        for job_id, (objects, size) in zip(ready, ((3, big + 3), (1, 5)), strict=True):
+            job = session.get_one(JobRow, job_id)
+            job.objects_total, job.payload_bytes = objects, size
     samples = scraped(parts)
     assert (samples["objects", "pending"], samples["object_bytes", "pending"]) == (2, 110)
-    assert (samples["objects", "verified"], samples["object_bytes", "verified"]) == (3, big + 3)
+    assert (samples["objects", "verified"], samples["object_bytes", "verified"]) == (5, big + 15)
     assert samples["objects", "encoding"] == samples["objects", "encoded"] == 0
 
 

@@ -100,7 +100,7 @@ def test_a_job_that_is_removed_sets_its_key_free(service: RunningService) -> Non
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "two words", "caf\xe9"])
 def test_what_is_no_key_is_told(service: RunningService, key: str) -> None:
-    headers = {"Idempotency-Key": key.encode("latin-1")}
+    headers = {b"Idempotency-Key": key.encode("latin-1")}
     answer = service.client.post("/v1/jobs", json=job_body(), headers=headers)
     problem = assert_problem(answer, 422, "request")
     assert [fault["at"] for fault in problem["errors"]] == ["/idempotency-key"]

@@ -46,7 +46,7 @@ def test_processes_that_start_together_migrate_once(database_url: URL) -> None:
         list(pool.map(upgrade, range(6)))
     database = Database(database_url)
     with database.engine.connect() as connection:
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0005"]
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0006"]
     database.close()
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 from schemas.errors import OutputError
@@ -24,6 +25,12 @@ def refuse_taken(targets: Sequence[Path], *, overwrite: bool) -> None:
             raise OutputError(str(target), expected=_FREE_NAME, found="an existing file")
         if not target.parent.is_dir():
             raise OutputError(str(target), expected="a folder that exists", found=f"no folder {target.parent}")
+
+
+def stale_continuations(targets: Sequence[Path], entry_name: str) -> tuple[Path, ...]:
+    """Files beside an artifact's that are named as its continuations and are none: of another one that was there."""
+    beside = targets[0].parent.glob(f"{escape(entry_name)}.part-*")
+    return tuple(sorted(path for path in beside if path not in targets))
 
 
 def publish(finished: Sequence[Path], targets: Sequence[Path], *, overwrite: bool) -> None:

@@ -64,6 +64,7 @@ class Architecture:
     describe(tensors, resources, configs): raises ArchitectureError with all faults, each at its tensor's `at`.
     parameters(configs, proposal): the logical parameters in the order of section 7.
     architecture_faults(description, tensors): each fault a JSON pointer into the directory.
+    components: the ids of all components that are known.
     passed_over(description): components, parameters and uses that a file has beyond those of the architecture, which
         an engine never asks for; they are no faults.
     resource_faults(description, read): each fault of what the resources hold, a JSON pointer into the directory; `read`
@@ -73,6 +74,7 @@ class Architecture:
     """
 
     name: str
+    components: tuple[str, ...]
     recognizes: Callable[[Config], bool]
     component_configs: Callable[[Sequence[str], Documents], Configs]
     published_configs: Callable[[str, Sequence[str]], Configs]

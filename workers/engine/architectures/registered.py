@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from workers.engine.architectures.architecture import Architecture
 from workers.engine.architectures.qwen3_5.checkpoint_configs import component_configs
-from workers.engine.architectures.qwen3_5.components import family_of, offered_components
+from workers.engine.architectures.qwen3_5.components import COMPONENTS, family_of, offered_components
 from workers.engine.architectures.qwen3_5.describe import describe
 from workers.engine.architectures.qwen3_5.execution import execution_faults
 from workers.engine.architectures.qwen3_5.frontend_files import frontend_faults, token_count
@@ -19,6 +19,7 @@ from workers.engine.container.model_description import ModelDescription
 
 _QWEN3_5 = Architecture(
     name="qwen3_5",
+    components=COMPONENTS,
     recognizes=lambda text: family_of(text.get("architectures")) is not None,
     component_configs=component_configs,
     published_configs=published_configs,

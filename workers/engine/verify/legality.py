@@ -33,6 +33,8 @@ class LegalArtifact:
 
     digests: WholeArtifact
     free: tuple[StrayBytes, ...]
+    passed_over: tuple[str, ...]
+    """Bindings and uses of which the architecture knows nothing."""
 
 
 def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifact:
@@ -49,7 +51,7 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifa
             raise VerificationError(stray.where, expected=stray.expected, found=stray.found)
         _refuse_foreign(reader.artifact.objects)
         check_plane_gaps(reader, reader.artifact.objects)
-        check_model(reader)
+        passed_over = check_model(reader)
 
         def steps() -> Iterator[Step[None]]:
             yield lambda scratch: whole.append(digest_files(reader, scratch, observer.advanced))
@@ -57,7 +59,7 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifa
                 yield from _checks(reader, stored)
 
         run_steps(steps(), threads)
-    return LegalArtifact(whole[0], strays)
+    return LegalArtifact(whole[0], strays, passed_over)
 
 
 def _refuse_foreign(objects: Sequence[StoredObject]) -> None:

@@ -24,28 +24,34 @@ from workers.engine.architectures.value_checks import (
 from workers.engine.container.directory import TensorObject
 from workers.engine.container.model_description import ElementRange, ModelDescription
 from workers.engine.container.reader import ArtifactReader
+from workers.engine.container.strict_json import describe
 
 _WORD_BYTES = 4
 _INFINITY = 0x7F800000
 
 
-def check_model(reader: ArtifactReader) -> None:
-    """Nothing in framings 1 and 2, which say nothing of a model. Raises as `check_described` does."""
-    if reader.artifact.description is not None:
-        check_described(reader, reader.artifact.description)
+def check_model(reader: ArtifactReader) -> tuple[str, ...]:
+    """Nothing in framings 1 and 2, which say nothing of a model. Returns and raises as `check_described` does."""
+    description = reader.artifact.description
+    return () if description is None else check_described(reader, description)
 
 
-def check_described(reader: ArtifactReader, description: ModelDescription) -> None:
-    """Holds the objects of an artifact to a description, be it its own or one that is to be made of it.
+def check_described(reader: ArtifactReader, description: ModelDescription) -> tuple[str, ...]:
+    """Holds the objects of an artifact to a description, be it its own or one that is to be made of it. Returns, in
+    words, the bindings and uses that no rule speaks of.
 
     Raises ArchitectureError with every fault of the directory and the resources, VerificationError for an architecture
-    that is not registered and for a stored word that an engine refuses.
+    or a component that is not registered and for a stored word that an engine refuses.
     """
     architecture = architecture_of(description)
     if architecture is None:
         found = repr(description.components["text"].config.get("architectures"))[:100]
         expected = f"a registered architecture ({', '.join(ARCHITECTURES)})"
         raise VerificationError("component text, config, architectures", expected=expected, found=found)
+    for component in description.components:
+        if component not in architecture.components:
+            expected = f"one that is known of {architecture.name} ({', '.join(architecture.components)})"
+            raise VerificationError("components", expected=expected, found=describe(component))
     tensors = {one.name: one for one in reader.artifact.objects if isinstance(one, TensorObject)}
     faults: Sequence[Fault] = list(architecture.architecture_faults(description, tensors))
     if not faults:
@@ -55,6 +61,7 @@ def check_described(reader: ArtifactReader, description: ModelDescription) -> No
     tokens = architecture.token_count(description, lambda name: _whole(reader, name))
     for check in architecture.value_checks(description, tensors):
         _check(check, reader, tensors, tokens)
+    return tuple(architecture.passed_over(description))
 
 
 def _check(check: ValueCheck, reader: ArtifactReader, tensors: dict[str, TensorObject], tokens: int | None) -> None:

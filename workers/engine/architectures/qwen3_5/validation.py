@@ -68,6 +68,8 @@ def _component_faults(description: ModelDescription) -> Iterator[Fault]:
         if TARGET not in {name, component.target}:
             found = "none" if component.target is None else repr(component.target)
             yield Fault(f"{at}/target", f"expected {TARGET!r}, found {found}")
+        if name == TARGET and component.target is not None:
+            yield Fault(f"{at}/target", f"expected none, since the others work for it, found {component.target!r}")
         roles = RESOURCE_ROLES.get(name, ())
         for role in roles:
             if role not in component.resources:

@@ -1,0 +1,25 @@
+"""Names below the source roots, for completion."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from schemas.interface import Page, SourceEntry
+from service.dependencies import CurrentService, Limit
+from service.source_names import source_entries
+
+router = APIRouter(prefix="/v1/sources", tags=["sources"])
+
+PlaceName = Annotated[str, Query(max_length=4096)]
+
+
+@router.get("")
+def list_sources(
+    service: CurrentService, under: PlaceName = "", limit: Limit = 1000, cursor: PlaceName | None = None
+) -> Page[SourceEntry]:
+    """Folders and files in a folder below the source roots, as a job names them; without `under`, in the roots."""
+    entries = source_entries(under, service.settings)
+    rest = [entry for entry in entries if cursor is None or entry.name > cursor]
+    return Page(items=tuple(rest[:limit]), next=rest[limit - 1].name if len(rest) > limit else None)

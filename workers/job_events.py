@@ -1,0 +1,45 @@
+"""Events of jobs: rows that are written in the transactions of what they tell.
+
+The numbers of one job's events are given out under the lock of its row, so they grow in the order of commits: whoever
+has seen one has seen, or skipped, all that came before it. Progress is told by its newest event only, and of all events
+of a job the last KEPT numbers stay, which bounds the table whatever a job does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from schemas.interface import Answer, ObjectsEvent, StateEvent
+from schemas.problems import Problem
+from schemas.states import EventKind, ObjectState
+from schemas.tables import EventRow, JobRow
+from workers.job_progress import progress_of
+
+KEPT = 1000
+"""Whoever is further behind has to begin with what the job is now."""
+
+
+def record_state(session: Session, job: JobRow) -> None:
+    """Tells the state that a locked job has come to, and with what error."""
+    error = None if job.error is None else Problem.model_validate(job.error)
+    _record(session, job, EventKind.STATE, StateEvent(state=job.state, error=error))
+
+
+def record_progress(session: Session, job: JobRow) -> None:
+    """Tells the progress of a locked job instead of what was told of it before."""
+    session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.kind == EventKind.PROGRESS))
+    _record(session, job, EventKind.PROGRESS, progress_of(session, [job])[job.id])
+
+
+def record_objects(session: Session, job: JobRow, state: ObjectState, indices: Sequence[int]) -> None:
+    """Tells that objects of a locked job are encoded or verified."""
+    _record(session, job, EventKind.OBJECT, ObjectsEvent(state=state, indices=tuple(indices)))
+
+
+def _record(session: Session, job: JobRow, kind: EventKind, data: Answer) -> None:
+    job.last_event += 1
+    session.add(EventRow(job_id=job.id, number=job.last_event, kind=kind, data=data.model_dump(mode="json")))
+    session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))

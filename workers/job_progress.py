@@ -1,0 +1,47 @@
+"""How far jobs are in their present state, from the rows of their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy.orm import Session
+
+from schemas.interface import Progress
+from schemas.states import JobState, ObjectState
+from schemas.tables import JobRow, ObjectRow
+from workers.database import database_time
+
+
+def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress]:
+    """The progress of each job."""
+    rows = session.execute(
+        select(ObjectRow.job_id, func.sum(case((_is_done(), 1), else_=0)), func.sum(ObjectRow.bytes_done))
+        .where(ObjectRow.job_id.in_([job.id for job in jobs]))
+        .group_by(ObjectRow.job_id)
+    )
+    done = {job_id: (int(objects), int(payload_bytes)) for job_id, objects, payload_bytes in rows}
+    now = database_time(session)
+    return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
+
+
+def _is_done() -> ColumnElement[bool]:
+    undone = (ObjectState.PENDING, ObjectState.ENCODING)
+    return and_(ObjectRow.state.not_in(undone), ObjectRow.bytes_done == ObjectRow.bytes)
+
+
+def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:
+    objects_done, bytes_done = done
+    rate = None
+    if job.state in (JobState.CONVERTING, JobState.VERIFYING) and job.stage_started_at is not None and bytes_done:
+        rate = bytes_done / max((now - job.stage_started_at).total_seconds(), 1e-3)
+    return Progress(
+        objects_done=objects_done,
+        objects_total=job.objects_total,
+        bytes_done=bytes_done,
+        bytes_total=job.payload_bytes,
+        bytes_per_second=rate,
+        seconds_left=None if rate is None or job.payload_bytes is None else (job.payload_bytes - bytes_done) / rate,
+    )
