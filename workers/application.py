@@ -56,8 +56,8 @@ def wake(application: Celery, job_id: UUID, queue: str = CPU) -> None:
 
 
 def waiting_messages(application: Celery) -> int:
-    """How many messages wait in the queue. Raises whatever the broker's client does if it cannot be reached."""
+    """How many messages wait in the queues. Raises whatever the broker's client does if they cannot be reached."""
     with application.connection_for_read() as connection:
         connection.connect()
-        queue = connection.channel().queue_declare(queue=application.conf.task_default_queue)
-        return int(queue.message_count)
+        channel = connection.channel()
+        return sum(int(channel.queue_declare(queue=name).message_count) for name in QUEUES)
