@@ -57,38 +57,64 @@ private:
         if (derived.too_small || derived.word != scale) return false;
         const Factors factors{static_cast<float>(derived.inverse), static_cast<float>(derived.scale),
                               derived.word == 0 ? 0 : -1};
-        Integers wrong{};
         for (std::size_t i = 0; i < whole; i += kBlock)
-            wrong |= check_block(words + i * sizeof(Word), codes + i, factors, i, sums);
-        wrong |= check_block(rest, rest_codes, factors, whole, sums);
-        return Lanes::largest(wrong & 1) == 0;
+            if (!check_block(words + i * sizeof(Word), codes + i, factors, i, sums)) return false;
+        return check_block(rest, rest_codes, factors, whole, sums);
     }
 
-    // Bit 0 of each integer is set where a code is wrong.
-    static Integers check_block(const std::uint8_t* words, const std::uint8_t* codes, Factors factors,
-                                std::size_t column, RowSums<Lanes>& sums) {
-        constexpr std::int32_t kMagnitude = 0x7FFFFFFF, kExponent = 0x7F800000;
-        constexpr std::int32_t kMost = 0x43E00000, kLeastPower = (127 - 6) << 23;   // 448, 2^-6
-        Integers wrong{};
+    static constexpr std::int32_t kMagnitude = 0x7FFFFFFF, kExponent = 0x7F800000;
+    static constexpr std::int32_t kMost = 0x43E00000, kLeastPower = (127 - 6) << 23;   // 448, 2^-6
+
+    // One vector of codes beside the quotients that they stand for.
+    struct Compared {
+        Floats source;
+        Integers code;
+        Integers quotient;   // of the size of 448 at most
+        Integers sign;       // bit 31: whether the code has another sign
+    };
+
+    static Compared compare(const std::uint8_t* words, const std::uint8_t* codes, Factors factors) {
+        const Floats source = Source::values(words);
+        const Integers normalized = (Integers)(nearest_bf16(source) * factors.inverse) & factors.kept;
+        const Integers code = Lanes::extend_codes(reinterpret_cast<const std::int8_t*>(codes));
+        const Integers magnitude = normalized & kMagnitude;
+        return {source, code, magnitude < kMost ? magnitude : Integers{} + kMost, code << 24 ^ normalized};
+    }
+
+    static bool check_block(const std::uint8_t* words, const std::uint8_t* codes, Factors factors, std::size_t column,
+                            RowSums<Lanes>& sums) {
+        // From 2^-6 on a code is the upper part of its value's word, but for a constant: the codes that are nearest are
+        // half a unit of that part away at most, and less if they are odd. Any other block is looked at again.
+        constexpr std::int32_t kHalf = 1 << 19;
+        Integers farthest{}, least = Integers{} + kMost, signs{};
         for (std::size_t i = 0; i < kBlock; i += Source::kLanes) {
-            const Floats values = Source::values(words + i * sizeof(Word));
-            const Integers normalized = (Integers)(nearest_bf16(values) * factors.inverse) & factors.kept;
-            const Integers code = Lanes::extend_codes(reinterpret_cast<const std::int8_t*>(codes + i)), magnitude = normalized & kMagnitude;
-            const Integers clamped = magnitude < kMost ? magnitude : Integers{} + kMost;
-            const Floats decoded = decode(code & 0x7F);
-            // Codes lie a unit apart about the quotient: 2^-3 of the power of two below it, 2^-9 below 2^-6. Half of
-            // one is the farthest, and too far for an odd code. A difference is rounded only where it is more.
-            const Integers power = clamped & kExponent;
-            const Integers half = (power > kLeastPower ? power : Integers{} + kLeastPower) - (4 << 23);
-            const Integers distance = ((Integers)((Floats)clamped - decoded) & kMagnitude) + (code & 1);
-            const Integers sign = ((code << 24) ^ normalized) >> 31;
-            wrong |= (distance > half) | sign;
+            const Compared of = compare(words + i * sizeof(Word), codes + i, factors);
+            const Integers value = ((of.code & 0x7F) << 20) + ((127 - 7) << 23), above = of.quotient - value;
+            const Integers distance = (above > -above ? above : -above) + (of.code & 1);
+            farthest = distance > farthest ? distance : farthest;
+            least = of.quotient < least ? of.quotient : least;
+            signs |= of.sign;
             if constexpr (kStatistics) {
-                const Integers weight = (Integers)(decoded * factors.scale) | (code & 0x80) << 24;
-                sums.template add<Word>(column + i, (Floats)weight, values);
+                const Integers weight = (Integers)(decode(of.code & 0x7F) * factors.scale) | (of.code & 0x80) << 24;
+                sums.template add<Word>(column + i, (Floats)weight, of.source);
             }
         }
-        return wrong;
+        if (Lanes::largest(((farthest > kHalf) | (least < kLeastPower) | (signs < 0)) & 1) == 0) return true;
+        return Lanes::largest(signs >> 31 & 1) == 0 && check_small(words, codes, factors);
+    }
+
+    // Codes lie a unit apart about a quotient: 2^-3 of the power of two below it, 2^-9 below 2^-6. Half of one is the
+    // farthest, and too far for an odd code. A difference is rounded only where it is more.
+    static bool check_small(const std::uint8_t* words, const std::uint8_t* codes, Factors factors) {
+        Integers wrong{};
+        for (std::size_t i = 0; i < kBlock; i += Source::kLanes) {
+            const Compared of = compare(words + i * sizeof(Word), codes + i, factors);
+            const Integers power = of.quotient & kExponent;
+            const Integers half = (power > kLeastPower ? power : Integers{} + kLeastPower) - (4 << 23);
+            const Floats difference = (Floats)of.quotient - decode(of.code & 0x7F);
+            wrong |= ((Integers)difference & kMagnitude) + (of.code & 1) > half;
+        }
+        return Lanes::largest(wrong & 1) == 0;
     }
 
     // The value of an E4M3FN magnitude; of a subnormal one, placed below the implicit one of 2^-6, that is taken away.

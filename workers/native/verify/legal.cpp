@@ -1,7 +1,6 @@
 #include "legal.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "../row_split.h"
 #include "e4m3fn.h"
@@ -40,6 +39,25 @@ std::optional<FaultKind> wrong_code(unsigned word, bool padding, bool zero_scale
     return std::nullopt;
 }
 
+// Whether every stored byte of a group's codes is zero.
+template <int kBits>
+bool all_zero(const std::uint8_t* base, const std::uint8_t* high) {
+    using Format = GroupedFormat<kBits>;
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < Format::kBaseBytes / 8; ++i) any |= load<std::uint64_t>(base, i);
+    for (std::size_t i = 0; i < Format::kHighBytes / 8; ++i) any |= load<std::uint64_t>(high, i);
+    return any == 0;
+}
+
+// Whether every code of a group is one of the format's: W8 has none for -128.
+template <int kBits>
+bool all_in_range(const std::uint8_t* base) {
+    if constexpr (kBits < 8) return true;
+    unsigned wrong = 0;
+    for (int i = 0; i < GroupedFormat<kBits>::kBaseBytes; ++i) wrong |= base[i] == 0x80;
+    return wrong == 0;
+}
+
 template <int kBits>
 std::optional<Fault> check_group(const StoredGroup& group) {
     constexpr std::size_t kGroup = GroupedFormat<kBits>::kGroup;
@@ -47,8 +65,8 @@ std::optional<Fault> check_group(const StoredGroup& group) {
         return Fault{FaultKind::kNonzeroPadding, group.row, group.column, group.scale};
     if (const auto wrong = wrong_scale<F16Words>(group.scale))
         return Fault{*wrong, group.row, group.column, group.scale};
-    const bool all_legal = kBits != 8 || std::memchr(group.base, 0x80, kGroup) == nullptr;
-    if (all_legal && group.scale != 0 && group.lanes == kGroup) return std::nullopt;
+    const bool any_code = group.scale != 0 && group.lanes == kGroup;
+    if (any_code ? all_in_range<kBits>(group.base) : all_zero<kBits>(group.base, group.high)) return std::nullopt;
     std::uint8_t words[kGroup];
     unpack_codes<kBits>(group.base, group.high, words);
     for (std::size_t lane = 0; lane < kGroup; ++lane) {
@@ -63,15 +81,14 @@ std::optional<Fault> check_groups(std::size_t rows, std::size_t k, StoredPlanes 
     using Format = GroupedFormat<kBits>;
     constexpr std::size_t kGroup = Format::kGroup;
     const std::size_t groups = RowSplit::of(kBits, k).groups;
-    for (std::size_t index = 0; index < rows * groups; ++index) {
-        const std::size_t column = index % groups * kGroup;
-        const StoredGroup group{stored.codes + index * Format::kBaseBytes,
-                                stored.high + index * Format::kHighBytes,
-                                load<std::uint16_t>(stored.scales, index),
-                                index / groups,
-                                column,
-                                std::min(kGroup, k - std::min(k, column))};
-        if (const auto fault = check_group<kBits>(group)) return fault;
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t g = 0; g < groups; ++g) {
+            const std::size_t index = row * groups + g, column = g * kGroup;
+            const std::size_t lanes = std::min(kGroup, k - std::min(k, column));
+            const StoredGroup group{stored.codes + index * Format::kBaseBytes, stored.high + index * Format::kHighBytes,
+                                    load<std::uint16_t>(stored.scales, index), row, column, lanes};
+            if (const auto fault = check_group<kBits>(group)) return fault;
+        }
     }
     return std::nullopt;
 }
@@ -110,9 +127,10 @@ std::optional<Fault> legal_fp8_row(std::size_t rows, std::size_t k, const std::u
         if (const auto wrong = wrong_scale<Bf16Words>(scale)) return Fault{*wrong, row, 0, scale};
         const unsigned last = scale == 0 ? 0 : kE4m3fnNan - 1;   // the largest legal magnitude
         const std::uint8_t* of_row = codes + row * k;
-        bool legal = true;
-        for (std::size_t i = 0; i < k; ++i) legal &= (of_row[i] & 0x7Fu) <= last;
-        if (legal) continue;
+        std::uint8_t largest = 0;
+        for (std::size_t i = 0; i < k; ++i)
+            largest = std::max(largest, static_cast<std::uint8_t>(of_row[i] & 0x7F));
+        if (largest <= last) continue;
         std::size_t i = 0;
         while (!wrong_fp8_code(of_row[i], scale == 0)) ++i;
         return Fault{*wrong_fp8_code(of_row[i], scale == 0), row, i, of_row[i]};
