@@ -80,7 +80,10 @@ def test_the_interface_describes_itself(service: RunningService) -> None:
     assert "HTTPValidationError" not in description["components"]["schemas"], "problems are told in another form"
     assert {path: set(methods) for path, methods in paths.items()} == {
         "/v1/jobs": {"get", "post"},
-        "/v1/jobs/{job_id}": {"get"},
+        "/v1/jobs/{job_id}": {"get", "delete"},
+        "/v1/jobs/{job_id}/cancel": {"post"},
+        "/v1/jobs/{job_id}/retry": {"post"},
+        "/v1/jobs/{job_id}/events": {"get"},
         "/v1/jobs/{job_id}/objects": {"get"},
         "/v1/jobs/{job_id}/report": {"get"},
         "/v1/jobs/{job_id}/artifact": {"get", "head"},
@@ -91,7 +94,10 @@ def test_the_interface_describes_itself(service: RunningService) -> None:
         "/v1/recipes": {"get"},
         "/v1/recipes/{recipe_id}": {"get"},
         "/v1/registry": {"get"},
+        "/v1/sources": {"get"},
         "/healthz": {"get"},
+        "/metrics": {"get"},
+        "/readyz": {"get"},
     }
 
 
