@@ -25,6 +25,8 @@ from tests.parted_job import PARTS, RECIPE_ID, parted_body, write_parted_model
 from tests.running_service import RunningService, running_service
 from tests.service_processes import until
 
+pytestmark = pytest.mark.usefixtures("usual_signals")
+
 ENTRY = f"{RECIPE_ID}.v3.ninfer"
 NAMES = (ENTRY, *(f"{ENTRY}.part-000{number}" for number in range(1, PARTS)))
 

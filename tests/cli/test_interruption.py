@@ -15,6 +15,8 @@ import pytest
 from tests.cli.commands import INSTALLED, Model
 from tests.engine.conversions import document, one_object
 
+pytestmark = pytest.mark.usefixtures("usual_signals")
+
 OLD = b"what was there before"
 ROWS, COLUMNS = 16384, 4096
 
@@ -36,18 +38,6 @@ def long_work(tmp_path: Path) -> Model:
     for name in ("out", "report"):
         (outputs / name).write_bytes(OLD)
     return Model(outputs, checkpoint, tmp_path / "recipe.json", content)
-
-
-@pytest.fixture(autouse=True)
-def usual_signals() -> Iterator[None]:
-    """Signals as a terminal leaves them: who runs the tests may have them ignored, as a shell's background job."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number in before:
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @contextmanager

@@ -46,9 +46,17 @@ class NativeEncoders:
     backend = CPU
     least_threads = 1
     allocate = staticmethod(aligned_bytes)
-    encode_grouped = staticmethod(_native.encode_grouped)
-    encode_fp8_row = staticmethod(_native.encode_fp8_row)
-    swizzle_scales = staticmethod(_native.swizzle_scales)
+
+    def encode_grouped(
+        self, source: Bytes, dtype: str, code_bits: int, k: int, codes: Bytes, high: Bytes, scales: Bytes
+    ) -> _native.Fault | None:
+        return _native.encode_grouped(source, dtype, code_bits, k, codes, high, scales)
+
+    def encode_fp8_row(self, source: Bytes, dtype: str, k: int, codes: Bytes, scales: Bytes) -> _native.Fault | None:
+        return _native.encode_fp8_row(source, dtype, k, codes, scales)
+
+    def swizzle_scales(self, scales: Bytes, k: int, out: Bytes) -> None:
+        _native.swizzle_scales(scales, k, out)
 
 
 NATIVE = NativeEncoders()
