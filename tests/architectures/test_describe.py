@@ -21,6 +21,7 @@ from tests.architectures.models import (
     model,
     model_with_dflash2,
 )
+from workers.engine.architectures.qwen3_5.parameters import parameters
 from workers.engine.architectures.registered import architecture_of
 from workers.engine.container.model_description import (
     ActivationPolicy,
@@ -315,7 +316,7 @@ def test_every_object_is_bound_or_divides(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bindings_and_uses_follow_the_order_of_the_parameters(target: str) -> None:
-    table = QWEN3_5.parameters(model(target).configs, Proposal(131072))
+    table = parameters(model(target).configs, Proposal(131072))
     assert list(described(target).bindings) == [one.name for one in table]
     expected = [(one.name, input) for one in table for input in one.inputs]
     assert [(use.parameter, use.input) for use in described(target).uses] == expected

@@ -25,6 +25,7 @@ from tests.architectures.models import (
     stored,
 )
 from workers.engine.architectures.architecture import ExecutionFault
+from workers.engine.architectures.qwen3_5.parameters import parameters
 from workers.engine.container.directory import TensorObject
 from workers.engine.container.model_description import (
     ActivationPolicy,
@@ -65,7 +66,7 @@ def placed(
     """What is refused of a model whose parameters `members` lie from those elements of other objects on, each of which
     ends where the last of them ends."""
     description, objects = whole.describe(), whole.objects()
-    shapes = {one.name: one.shape for one in QWEN3_5.parameters(whole.configs, description.components["text"].proposal)}
+    shapes = {one.name: one.shape for one in parameters(whole.configs, description.components["text"].proposal)}
     ends: dict[str, int] = {}
     bindings: dict[str, Binding] = dict(description.bindings)
     for name, (object, start) in members.items():
@@ -248,9 +249,9 @@ def test_a_router_is_one_bf16_object_with_the_score(p: str) -> None:
     ],
 )
 def test_formats_of_an_expert_bank(gates: Format, downs: Format, runs: bool) -> None:
-    for p, parameters in (("text/layers/1/moe/", "text/layers/1/moe/"), ("mtp/layer/moe/", "mtp/layers/0/moe/")):
+    for p, bound in (("text/layers/1/moe/", "text/layers/1/moe/"), ("mtp/layer/moe/", "mtp/layers/0/moe/")):
         found = in_formats(few_layers(), {f"{p}routed_gate_up": gates, f"{p}routed_down": downs})
-        assert found == ([] if runs else [f"{parameters}experts/0/gate"])
+        assert found == ([] if runs else [f"{bound}experts/0/gate"])
 
 
 def test_an_expert_bank_is_one_object_expert_by_expert() -> None:

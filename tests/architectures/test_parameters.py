@@ -10,6 +10,7 @@ import pytest
 from tests.architectures.models import QWEN3_5, few_layers
 from tests.architectures.section6 import DFLASH2
 from tests.architectures.section7 import OFFICIAL_27B, OFFICIAL_35B, Official, rows
+from workers.engine.architectures.qwen3_5.parameters import parameters
 from workers.engine.container.model_description import Proposal
 
 INDEXED = Proposal(131072)
@@ -26,7 +27,7 @@ INDEXED = Proposal(131072)
 )
 def test_the_table_is_section_7_in_its_order(model_id: str, official: Official, backends: tuple[str, ...]) -> None:
     configs = QWEN3_5.published_configs(model_id, ("text", "vision", *backends))
-    found = [(one.name, one.shape, one.format, one.inputs) for one in QWEN3_5.parameters(configs, INDEXED)]
+    found = [(one.name, one.shape, one.format, one.inputs) for one in parameters(configs, INDEXED)]
     assert found == list(rows(official, backends))
 
 
@@ -43,13 +44,13 @@ def test_the_table_is_section_7_in_its_order(model_id: str, official: Official, 
 def test_each_component_has_the_parameters_that_section_7_counts(
     model_id: str, offered: tuple[str, ...], counts: dict[str, int]
 ) -> None:
-    table = QWEN3_5.parameters(QWEN3_5.published_configs(model_id, offered), None)
+    table = parameters(QWEN3_5.published_configs(model_id, offered), None)
     assert Counter(one.name.partition("/")[0] for one in table) == counts
 
 
 def test_a_proposal_of_the_whole_vocabulary_has_a_head_of_all_rows_and_no_ids() -> None:
     configs = QWEN3_5.published_configs("qwen3.6-27b", ("text", "mtp"))
-    proposal = [one for one in QWEN3_5.parameters(configs, Proposal(None)) if one.name.startswith("proposal/")]
+    proposal = [one for one in parameters(configs, Proposal(None)) if one.name.startswith("proposal/")]
     assert [(one.name, one.shape, one.inputs) for one in proposal] == [
         ("proposal/head", (248320, 5120), ("mtp/final_hidden",))
     ]
@@ -58,11 +59,11 @@ def test_a_proposal_of_the_whole_vocabulary_has_a_head_of_all_rows_and_no_ids() 
 def test_heads_are_used_by_every_offered_backend_in_order() -> None:
     model = few_layers()
     configs = {**model.configs, "dflash2": QWEN3_5.published_configs("qwen3.8-27b", ("dflash2",))["dflash2"]}
-    inputs = {one.name: one.inputs for one in QWEN3_5.parameters(configs, INDEXED)}
+    inputs = {one.name: one.inputs for one in parameters(configs, INDEXED)}
     heard = ("mtp/final_hidden", "dflash/final_hidden", "dflash2/final_hidden")
     assert inputs["proposal/head"] == heard
     assert inputs["text/output_head"] == ("text/final_hidden", *heard)
-    alone = {one.name: one.inputs for one in QWEN3_5.parameters({"text": configs["text"]}, INDEXED)}
+    alone = {one.name: one.inputs for one in parameters({"text": configs["text"]}, INDEXED)}
     assert (alone["proposal/head"], alone["text/output_head"]) == ((), ("text/final_hidden",))
 
 
@@ -70,7 +71,7 @@ def test_kernels_of_a_draft_have_a_row_for_each_side_tap_and_group() -> None:
     configs = QWEN3_5.published_configs("qwen3.8-27b", ("text", "dflash2"))
     own: Any = {**configs["dflash2"], "dflash_config": {**DFLASH2["dflash_config"], "conv_kernel_size": 3}}
     own["dflash_config"] |= {"conv_group_size": 64, "selector_rank": 24}
-    shapes = {one.name: one.shape for one in QWEN3_5.parameters({**configs, "dflash2": own}, None)}
+    shapes = {one.name: one.shape for one in parameters({**configs, "dflash2": own}, None)}
     assert shapes["dflash2/layers/0/mlp_conv/kernel_projection"] == (2 * 3 * 80, 5120)
     assert shapes["dflash2/layers/0/attention_conv/base_kernel"] == (2, 3, 5120)
     assert shapes["dflash2/candidate_selector/successor_codebook"] == (248320, 24)

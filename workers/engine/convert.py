@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 
 from schemas.report import ConversionReport, VerificationRecord, VerifiedObject
@@ -83,8 +83,5 @@ def convert(
 
 
 def _sha256_of(path: Path) -> str:
-    digest = sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return file_digest(file, "sha256").hexdigest()

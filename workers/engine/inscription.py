@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from schemas.errors import ArchitectureError
@@ -25,19 +25,19 @@ def inscribe(
     bound: BoundSources,
     packaging: Packaging,
     architecture: Architecture,
-    anchors: Mapping[str, str],
+    used: Sequence[tuple[str, str]],
 ) -> Inscription:
-    """What the artifact says. `anchors` gives by component the source whose config.json describes it.
+    """What the artifact says. `used` lists (object, source) in the order of objects and of their tensors.
 
     Raises ArchitectureError with everything in configs and objects that the architecture does not know, SourceError
     where a config.json cannot be read.
     """
     offered = architecture.offered_components([one.name for one in recipe.objects])
-    documents = {name: bound.checkpoints[anchors[name]].config() for name in offered if name in anchors}
+    documents = {name: bound.checkpoints[source].config() for name, source in _anchors(offered, used).items()}
     configs = architecture.component_configs(offered, documents)
     tensors = [NamedTensor(one.name, one.shape, one.format, one.at) for one in recipe.objects]
     description = architecture.describe(tensors, [one.name for one in recipe.resources], configs)
-    faults = list(architecture.resource_faults(description, partial(_content, bound)))
+    faults = architecture.resource_findings(description, partial(_content, bound)).faults
     if faults:
         expected = f"resources that an engine takes for {architecture.name}"
         raise ArchitectureError(f"recipe {recipe.id}", faults, expected=expected)
@@ -59,11 +59,8 @@ def _content(bound: BoundSources, resource: str) -> bytes:
     return bound.resources[resource].content(bound.roots, limit=MAX_RESOURCE_BYTES)
 
 
-def component_anchors(offered: Sequence[str], used: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The source that describes each component: that of the first tensor in its first object.
-
-    `used` lists (object, source) in the order of objects and of their tensors.
-    """
+def _anchors(offered: Sequence[str], used: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The source whose config.json describes each component: that of the first tensor in its first object."""
     anchors: dict[str, str] = {}
     for name in offered:
         prefix = f"{_COMPONENT_OF_GEOMETRY.get(name, name)}/"

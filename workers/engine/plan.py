@@ -6,7 +6,7 @@ file size. It imports no native code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
@@ -25,7 +25,7 @@ from workers.engine.container.directory import Framing, Identity, SingleFileFram
 from workers.engine.container.model_arrangement import Inscription, arrange_model
 from workers.engine.container.placement import UnplacedResource, UnplacedTensor
 from workers.engine.execution import Execution, judge_execution
-from workers.engine.inscription import component_anchors, inscribe
+from workers.engine.inscription import inscribe
 from workers.engine.packaging import DEFAULT_PACKAGING, Packaging
 from workers.engine.paused_collection import paused_collection
 from workers.engine.plan_checks import check_draft_head, check_quantization, leftovers
@@ -155,7 +155,7 @@ def plan_conversion(
         inscription = None
         if framing is Framing.THREE:
             sources = [(one.spec.name, key[0]) for one, keys in zip(typed, used, strict=True) for key in keys]
-            inscription = _inscription(recipe, bound, packaging, sources)
+            inscription = inscribe(recipe, bound, packaging, ARCHITECTURES[recipe.architecture or ""], sources)
         arrangement = _arrange(recipe, bound, framing, inscription)
         execution = judge_execution(recipe, arrangement)
     first = len(recipe.resources)
@@ -178,14 +178,6 @@ def plan_conversion(
 def _tensors_of(bound: BoundSources, *values: Typed) -> dict[SourceTensor, TensorEntry]:
     keys = [(n.op.source, n.op.tensor) for value in values for n in walk(value) if isinstance(n.op, Tensor)]
     return {key: bound.tensor(*key) for key in dict.fromkeys(keys)}
-
-
-def _inscription(
-    recipe: ExpandedRecipe, bound: BoundSources, packaging: Packaging, used: Sequence[tuple[str, str]]
-) -> Inscription:
-    architecture = ARCHITECTURES[recipe.architecture or ""]
-    offered = architecture.offered_components([one.name for one in recipe.objects])
-    return inscribe(recipe, bound, packaging, architecture, component_anchors(offered, used))
 
 
 def _arrange(

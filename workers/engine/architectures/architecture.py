@@ -10,7 +10,7 @@ from schemas.errors import Fault
 from schemas.registry import Format
 from workers.engine.architectures.value_checks import ValueCheck
 from workers.engine.container.directory import TensorObject
-from workers.engine.container.model_description import ConfigValue, ModelDescription, Proposal
+from workers.engine.container.model_description import ConfigValue, ModelDescription
 
 Config: TypeAlias = Mapping[str, ConfigValue]
 Configs: TypeAlias = Mapping[str, Config]
@@ -46,6 +46,15 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceFindings:
+    """Each fault of the resources, a JSON pointer into the directory, and how many tokens they number: None where that
+    is not told."""
+
+    faults: tuple[Fault, ...]
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionFault:
     """An object or parameter that is legal in a file but that the engine cannot run, and the rule that it breaks."""
 
@@ -62,14 +71,12 @@ class Architecture:
     published_configs(model_id, offered): raises ArchitectureError for a model or component that is not published.
     offered_components(names): the component ids that object names belong to, in the order of section 4.2.
     describe(tensors, resources, configs): raises ArchitectureError with all faults, each at its tensor's `at`.
-    parameters(configs, proposal): the logical parameters in the order of section 7.
     architecture_faults(description, tensors): each fault a JSON pointer into the directory.
     components: the ids of all components that are known.
     passed_over(description): components, parameters and uses that a file has beyond those of the architecture, which
         an engine never asks for; they are no faults.
-    resource_faults(description, read): each fault of what the resources hold, a JSON pointer into the directory; `read`
-        gives the content of a resource object by its id.
-    token_count(description, read): how many tokens there are, by resources without faults; None where that is not told.
+    resource_findings(description, read): what the resources hold; `read` gives the content of a resource object by its
+        id.
     value_checks, execution_faults: for a description that has no architecture faults.
     """
 
@@ -80,10 +87,8 @@ class Architecture:
     published_configs: Callable[[str, Sequence[str]], Configs]
     offered_components: Callable[[Sequence[str]], tuple[str, ...]]
     describe: Callable[[Sequence[NamedTensor], Sequence[str], Configs], ModelDescription]
-    parameters: Callable[[Configs, Proposal | None], Sequence[Parameter]]
     architecture_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[Fault]]
     passed_over: Callable[[ModelDescription], Iterator[str]]
-    resource_faults: Callable[[ModelDescription, Callable[[str], bytes]], Iterator[Fault]]
-    token_count: Callable[[ModelDescription, Callable[[str], bytes]], int | None]
+    resource_findings: Callable[[ModelDescription, Callable[[str], bytes]], ResourceFindings]
     value_checks: Callable[[ModelDescription, Mapping[str, TensorObject]], Iterator[ValueCheck]]
     execution_faults: Callable[[ModelDescription, Mapping[str, TensorObject]], tuple[ExecutionFault, ...]]

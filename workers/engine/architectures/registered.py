@@ -10,8 +10,7 @@ from workers.engine.architectures.qwen3_5.checkpoint_configs import component_co
 from workers.engine.architectures.qwen3_5.components import COMPONENTS, family_of, offered_components
 from workers.engine.architectures.qwen3_5.describe import describe
 from workers.engine.architectures.qwen3_5.execution import execution_faults
-from workers.engine.architectures.qwen3_5.frontend_files import frontend_faults, token_count
-from workers.engine.architectures.qwen3_5.parameters import parameters
+from workers.engine.architectures.qwen3_5.frontend_files import resource_findings
 from workers.engine.architectures.qwen3_5.published import published_configs
 from workers.engine.architectures.qwen3_5.stored_values import value_checks
 from workers.engine.architectures.qwen3_5.validation import architecture_faults, passed_over
@@ -25,11 +24,9 @@ _QWEN3_5 = Architecture(
     published_configs=published_configs,
     offered_components=offered_components,
     describe=describe,
-    parameters=parameters,
     architecture_faults=architecture_faults,
     passed_over=passed_over,
-    resource_faults=frontend_faults,
-    token_count=token_count,
+    resource_findings=resource_findings,
     value_checks=value_checks,
     execution_faults=execution_faults,
 )

@@ -4,6 +4,7 @@ looks at when it loads (container-v3.md, 10 and 13)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import assert_never
 
 import numpy as np
@@ -54,11 +55,12 @@ def check_described(reader: ArtifactReader, description: ModelDescription) -> tu
             raise VerificationError("components", expected=expected, found=describe(component))
     tensors = {one.name: one for one in reader.artifact.objects if isinstance(one, TensorObject)}
     faults: Sequence[Fault] = list(architecture.architecture_faults(description, tensors))
+    tokens: int | None = None
     if not faults:
-        faults = list(architecture.resource_faults(description, lambda name: _whole(reader, name)))
+        findings = architecture.resource_findings(description, partial(_whole, reader))
+        faults, tokens = findings.faults, findings.tokens
     if faults:
         raise ArchitectureError(str(reader.path), faults, expected=f"a file of the architecture {architecture.name}")
-    tokens = architecture.token_count(description, lambda name: _whole(reader, name))
     for check in architecture.value_checks(description, tensors):
         _check(check, reader, tensors, tokens)
     return tuple(architecture.passed_over(description))

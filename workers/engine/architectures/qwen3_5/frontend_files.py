@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from schemas.errors import Fault
+from workers.engine.architectures.architecture import ResourceFindings
 from workers.engine.architectures.qwen3_5.components import TARGET
 from workers.engine.architectures.qwen3_5.config_members import shown
 from workers.engine.container.model_description import ModelDescription
@@ -25,13 +26,21 @@ ReadResource = Callable[[str], bytes]
 Document = Mapping[str, object]
 
 
-def frontend_faults(description: ModelDescription, read: ReadResource) -> Iterator[Fault]:
+def resource_findings(description: ModelDescription, read: ReadResource) -> ResourceFindings:
     """Every resource that an engine refuses, each at its role: no JSON object in UTF-8, tokens that are not numbered
-    without gaps or are more than the vocabulary has rows, stop tokens past them, pixels cut as vision does not."""
+    without gaps or are more than the vocabulary has rows, stop tokens past them, pixels cut as vision does not. And how
+    many tokens there are, where the files are all there and number them."""
     faults: list[Fault] = []
+    tokens: int | None = None
     text = _documents(description, TARGET, _TEXT_FILES, read, faults)
     if len(text) == len(_TEXT_FILES):
-        faults += _token_faults(description, text)
+        tokenizer, tokenizer_config, generation = (text[role] for role in _TEXT_FILES)
+        ids = _token_ids(tokenizer, tokenizer_config)
+        if isinstance(ids, str):
+            faults.append(Fault(_at(TARGET, "tokenizer.json"), ids))
+        else:
+            tokens = len(ids)
+            faults += _token_faults(description, ids, generation)
     for role, document in _documents(description, "vision", _VISION_FILES, read, faults).items():
         config = description.components["vision"].config
         for member, of_vision in _SIDES.items():
@@ -39,16 +48,7 @@ def frontend_faults(description: ModelDescription, read: ReadResource) -> Iterat
             if found != expected or isinstance(found, bool):
                 message = f"expected {expected}, the {of_vision} of the vision config, found {shown(found)}"
                 faults.append(Fault(f"{_at('vision', role)}/{member}", message))
-    yield from faults
-
-
-def token_count(description: ModelDescription, read: ReadResource) -> int | None:
-    """How many tokens the tokenizer of a description without resource faults has; None where there is no tokenizer."""
-    text = _documents(description, TARGET, _TEXT_FILES[:2], read, [])
-    if len(text) < 2:
-        return None
-    ids = _token_ids(text["tokenizer.json"], text["tokenizer_config.json"])
-    return None if isinstance(ids, str) else len(ids)
+    return ResourceFindings(tuple(faults), tokens)
 
 
 def _documents(
@@ -82,13 +82,8 @@ def _json_object(content: bytes) -> Document | str:
     return document if isinstance(document, dict) else f"{type(document).__name__}"
 
 
-def _token_faults(description: ModelDescription, text: Mapping[str, Document]) -> Iterator[Fault]:
-    tokenizer, tokenizer_config, generation = (text[role] for role in _TEXT_FILES)
+def _token_faults(description: ModelDescription, ids: set[Any], generation: Document) -> Iterator[Fault]:
     at = _at(TARGET, "tokenizer.json")
-    ids = _token_ids(tokenizer, tokenizer_config)
-    if isinstance(ids, str):
-        yield Fault(at, ids)
-        return
     count, rows = len(ids), description.components[TARGET].config.get("vocab_size")
     if ids != set(range(count)):
         gap = next(number for number in range(count) if number not in ids)
