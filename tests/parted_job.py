@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.running_service import RunningService, running_service
 from workers.engine.miniature import write_miniature
 from workers.engine.recipe.document_text import read_text_document
 
@@ -13,6 +17,36 @@ RECIPE_ID = f"{TARGET}.miniature"
 PART_BYTES = 300_000
 PARTS = 3
 """Files that the artifact has where none is larger."""
+
+ENTRY = f"{RECIPE_ID}.v3.ninfer"
+NAMES = (ENTRY, *(f"{ENTRY}.part-000{number}" for number in range(1, PARTS)))
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A service with a job that is ready, the model that it was made of, and the files in the store by name, entry
+    first."""
+
+    service: RunningService
+    model: Path
+    job: dict[str, Any]
+    files: dict[str, bytes]
+
+
+@contextmanager
+def published_model(data: Path) -> Iterator[PublishedModel]:
+    """A service with its data in `data` that has converted the model."""
+    model = data / "sources" / "parted"
+    model.parent.mkdir(parents=True)
+    write_parted_model(model)
+    with running_service(data) as service:
+        answer = service.client.post("/v1/jobs", json=parted_body(model, "parted"))
+        assert answer.status_code == 202, answer.text
+        job = service.work(answer.json()["id"])
+        store = data / "artifacts"
+        files = {part["name"]: (store / f"{part['sha256']}.ninfer").read_bytes() for part in job["artifact"]["parts"]}
+        assert tuple(files) == NAMES
+        yield PublishedModel(service, model, job, files)
 
 
 def write_parted_model(folder: Path) -> None:

@@ -21,14 +21,11 @@ from schemas.minimum_reader import minimum_reader
 from service.cli.partial_files import PartialFile, opened_partial, partial_path
 from tests.cli.commands import INSTALLED, answered, ninforge, refused, succeeded
 from tests.cli.intermediary import Answer, Intermediary, intermediary, unchanged
-from tests.parted_job import PARTS, RECIPE_ID, parted_body, write_parted_model
-from tests.running_service import RunningService, running_service
+from tests.parted_job import ENTRY, NAMES, PARTS, published_model
+from tests.running_service import RunningService
 from tests.service_processes import until
 
 pytestmark = pytest.mark.usefixtures("usual_signals")
-
-ENTRY = f"{RECIPE_ID}.v3.ninfer"
-NAMES = (ENTRY, *(f"{ENTRY}.part-000{number}" for number in range(1, PARTS)))
 
 
 @dataclass(frozen=True)
@@ -50,18 +47,8 @@ class Published:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
-    data = tmp_path_factory.mktemp("service") / "data"
-    model = data / "sources" / "parted"
-    model.parent.mkdir(parents=True)
-    write_parted_model(model)
-    with running_service(data) as service:
-        answer = service.client.post("/v1/jobs", json=parted_body(model, "parted"))
-        assert answer.status_code == 202, answer.text
-        job = service.work(answer.json()["id"])
-        store = data / "artifacts"
-        files = {part["name"]: (store / f"{part['sha256']}.ninfer").read_bytes() for part in job["artifact"]["parts"]}
-        assert tuple(files) == NAMES
-        yield Published(service, job["id"], files)
+    with published_model(tmp_path_factory.mktemp("service") / "data") as made:
+        yield Published(made.service, made.job["id"], made.files)
 
 
 @pytest.fixture

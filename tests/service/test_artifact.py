@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from httpx import Response
 
-from tests.running_service import RunningService, assert_problem, running_service
-
-
-class Download:
-    """A finished job, its artifact's content, and requests for it."""
-
-    def __init__(self, service: RunningService) -> None:
-        self.service = service
-        self.job = service.work(service.submit())
-        self.url = f"/v1/jobs/{self.job['id']}/artifact"
-        self.sha256: str = self.job["artifact"]["sha256"]
-        self.etag = f'"{self.sha256}"'
-        self.content = service.client.get(self.url).content
-
-    def get(self, **headers: str) -> Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.service.client.get(self.url, headers=named)
-
-
-@pytest.fixture(scope="module")
-def download(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Download]:
-    with running_service(tmp_path_factory.mktemp("service") / "data") as service:
-        yield Download(service)
+from tests.running_service import RunningService, assert_problem
+from tests.service.download import Download
 
 
 def test_the_whole_file_comes_with_what_identifies_it(download: Download) -> None:

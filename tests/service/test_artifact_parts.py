@@ -13,19 +13,18 @@ import pytest
 
 from schemas.minimum_reader import minimum_reader
 from tests.parted_job import (
+    ENTRY,
+    NAMES,
     PART_BYTES,
     PARTS,
-    RECIPE_ID,
     parted_body,
     parted_sources,
+    published_model,
     unexecutable_recipe,
-    write_parted_model,
 )
-from tests.running_service import RunningService, assert_problem, running_service
+from tests.running_service import RunningService, assert_problem
 from workers.engine.container.reader import ArtifactReader
 
-ENTRY = f"{RECIPE_ID}.v3.ninfer"
-NAMES = (ENTRY, *(f"{ENTRY}.part-000{number}" for number in range(1, PARTS)))
 EACH = pytest.mark.parametrize("number", range(PARTS))
 
 
@@ -44,17 +43,8 @@ class Published:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
-    data = tmp_path_factory.mktemp("service") / "data"
-    model = data / "sources" / "parted"
-    model.parent.mkdir(parents=True)
-    write_parted_model(model)
-    with running_service(data) as service:
-        answer = service.client.post("/v1/jobs", json=parted_body(model, "parted"))
-        assert answer.status_code == 202, answer.text
-        job = service.work(answer.json()["id"])
-        store = data / "artifacts"
-        files = tuple((store / f"{part['sha256']}.ninfer").read_bytes() for part in job["artifact"]["parts"])
-        yield Published(service, model, job, files)
+    with published_model(tmp_path_factory.mktemp("service") / "data") as made:
+        yield Published(made.service, made.model, made.job, tuple(made.files.values()))
 
 
 def test_the_job_tells_of_all_files(published: Published) -> None:

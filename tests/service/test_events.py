@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,35 +12,17 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import URL, select
+from sqlalchemy import select
 
 from schemas.states import EventKind
 from schemas.tables import EventRow, JobRow
 from service.routes import events as events_route
 from tests import service_processes as processes
-from tests.running_service import RunningService, assert_problem, running_service
+from tests.running_service import RunningService, assert_problem
 from tests.small_job import job_body, write_checkpoint
 from workers import claims, job_events
-from workers.database import Database
 
 OBJECTS = 9
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either(request: pytest.FixtureRequest, tmp_path: Path, sqlite_template: Path) -> Iterator[RunningService]:
-    """A service without jobs on each of the two databases."""
-    data = tmp_path / "data"
-    data.mkdir()
-    settings: dict[str, Any] = {}
-    if request.param == "sqlite":
-        shutil.copyfile(sqlite_template, data / "ninforge.sqlite3")
-    else:
-        url: URL = request.getfixturevalue("postgresql_url")
-        database: Database = request.getfixturevalue("postgresql_database")
-        assert database.engine.url.database == url.database
-        settings["database_url"] = url.render_as_string(hide_password=False)
-    with running_service(data, **settings) as service:
-        yield service
 
 
 @dataclass(frozen=True)

@@ -12,31 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from httpx import URL, Response
+from httpx import URL
 
-from tests.running_service import RunningService, assert_problem, running_service
+from tests.running_service import assert_problem
+from tests.service.download import Download
 from tests.service_processes import service as process_of
-
-
-class Download:
-    """A finished job's artifact, and requests for it."""
-
-    def __init__(self, service: RunningService) -> None:
-        job = service.work(service.submit())
-        self.service = service
-        self.url = f"/v1/jobs/{job['id']}/artifact"
-        self.etag = f'"{job["artifact"]["sha256"]}"'
-        self.content = service.client.get(self.url).content
-
-    def get(self, **headers: str) -> Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.service.client.get(self.url, headers=named)
-
-
-@pytest.fixture(scope="module")
-def download(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Download]:
-    with running_service(tmp_path_factory.mktemp("service") / "data") as service:
-        yield Download(service)
 
 
 @pytest.mark.parametrize("tags", ["{etag}", '"other", {etag}', "*"])

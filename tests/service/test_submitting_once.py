@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, select
+from sqlalchemy import select
 
 from schemas.tables import JobRow, SubmissionKeyRow
 from service.routes import jobs
 from tests.running_service import RunningService, assert_problem, running_service
 from tests.small_job import job_body
-from workers.database import Database
 from workers.submission import locate
 
 KEY = "a1b2-c3d4"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either(request: pytest.FixtureRequest, tmp_path: Path, sqlite_template: Path) -> Iterator[RunningService]:
-    """A service without jobs on each of the two databases."""
-    data = tmp_path / "data"
-    data.mkdir()
-    settings: dict[str, Any] = {}
-    if request.param == "sqlite":
-        shutil.copyfile(sqlite_template, data / "ninforge.sqlite3")
-    else:
-        url: URL = request.getfixturevalue("postgresql_url")
-        database: Database = request.getfixturevalue("postgresql_database")
-        assert database.engine.url.database == url.database
-        settings["database_url"] = url.render_as_string(hide_password=False)
-    with running_service(data, **settings) as service:
-        yield service
 
 
 def _post(service: RunningService, body: dict[str, Any], key: str = KEY) -> Any:
