@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from schemas.recipe.limits import FAULTS
+
 MAX_TOLD_FAULTS = 200
 """Faults that the words of one error list."""
 
@@ -58,8 +60,8 @@ class Fault:
 
 
 class FaultyDocumentError(NinforgeError):
-    """Base of errors that report every fault of a document at once: all of them in `faults`, in words as many as a
-    person reads."""
+    """Base of errors that report the faults of a document all at once: in `faults` as many as a program takes, then how
+    many more there are; in words as many as a person reads."""
 
     def __init__(self, where: str, faults: Sequence[Fault], *, expected: str) -> None:
         lines = "\n".join(f"  {fault}" for fault in faults[:MAX_TOLD_FAULTS])
@@ -68,6 +70,8 @@ class FaultyDocumentError(NinforgeError):
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         super().__init__(where, expected=expected, found=f"{count}:\n{lines}")
         self.faults = tuple(faults)
+        if len(faults) > FAULTS + 1:  # that there is one more takes as much room as it
+            self.faults = (*faults[:FAULTS], Fault("", f"and {len(faults) - FAULTS:,} more faults"))
 
 
 class RegistryError(NinforgeError):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from schemas.errors import Fault, UpgradeError
-from schemas.recipe.limits import FAULTS
 from schemas.registry import FORMATS
 from workers.engine.architectures.architecture import Architecture, Configs
 from workers.engine.architectures.registered import ARCHITECTURES
@@ -64,11 +63,8 @@ def require_objects(objects: Sequence[StoredObject], model: UpgradableModel, *, 
     """Raises UpgradeError with everything in which objects are not those of the model, whatever their order."""
     faults = list(_object_faults(objects, model))
     if faults:
-        shown = faults[:FAULTS]
-        if len(faults) > FAULTS:
-            shown.append(Fault("", f"and {len(faults) - FAULTS:,} more faults"))
         target = f"{model.inventory.model_id}/{model.inventory.weights_id}"
-        raise UpgradeError(where, shown, expected=f"the objects of {target}")
+        raise UpgradeError(where, faults, expected=f"the objects of {target}")
 
 
 def _object_faults(objects: Sequence[StoredObject], model: UpgradableModel) -> Iterator[Fault]:

@@ -8,7 +8,6 @@ from math import prod
 from types import MappingProxyType
 
 from schemas.errors import ArchitectureError, Fault
-from schemas.recipe.limits import FAULTS
 from schemas.registry import Format
 from workers.engine.architectures.architecture import Configs, NamedTensor, Parameter
 from workers.engine.architectures.qwen3_5.components import DRAFTS, RESOURCE_ROLES, TARGET
@@ -70,10 +69,7 @@ def describe(tensors: Sequence[NamedTensor], resources: Sequence[str], configs: 
 
 
 def _error(faults: list[Fault]) -> ArchitectureError:
-    shown = faults[:FAULTS]
-    if len(faults) > FAULTS:
-        shown.append(Fault("", f"and {len(faults) - FAULTS:,} more faults"))
-    return ArchitectureError("objects", shown, expected="the objects of a model of architecture qwen3_5")
+    return ArchitectureError("objects", faults, expected="the objects of a model of architecture qwen3_5")
 
 
 def _proposal(tensors: Sequence[NamedTensor], configs: Configs, faults: list[Fault]) -> Proposal | None:
