@@ -31,12 +31,15 @@ from service.cli.options import (
     usage_error,
 )
 from service.cli.output_places import (
+    ForceOption,
+    ReportOption,
     check_output,
     parse_output,
     pending_file,
     publish_report,
     refuse_inputs,
     same_place,
+    say_stale,
 )
 from service.cli.progress import Phase, watched
 from service.cli.recipe_argument import given_recipe
@@ -44,7 +47,6 @@ from service.cli.verdict import say_verdict
 from workers.engine.container.writer import artifact_paths
 from workers.engine.execution import require_executable
 from workers.engine.plan import Plan, plan_conversion
-from workers.engine.publication import stale_continuations
 from workers.engine.sources.roots import ANYWHERE
 
 Verify = Literal["full", "sample", "none"]
@@ -70,10 +72,7 @@ def convert(
     artifact_id: ArtifactIdOption = None,
     let: LetOption = None,
     resource: ResourceOption = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parse_output, help="Also write the JSON report there."),
-    ] = None,
+    report: ReportOption = None,
     verify: Annotated[
         Verify, typer.Option("--verify", help="How many rows to verify before the artifact appears.")
     ] = "full",
@@ -92,7 +91,7 @@ def convert(
     allow_unexecutable: Annotated[
         bool, typer.Option("--allow-unexecutable", help="Make it even if engines load it and fail at start.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Convert a checkpoint into an artifact in this process, and verify it."""
@@ -218,8 +217,7 @@ def _show_result(made: ConversionReport, planned: Plan, out: Path) -> None:
     for warning in made.warnings:
         say(f"warning: {warning}")
     if planned.inscription is not None:
-        for path in stale_continuations(artifact_paths(out, planned.arrangement), planned.inscription.entry_name):
-            say(f"warning: {path} is no file of this artifact, but of another one of the same name")
+        say_stale(artifact_paths(out, planned.arrangement), planned.inscription.entry_name)
 
 
 def _show_engines(planned: Plan) -> None:

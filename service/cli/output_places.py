@@ -6,16 +6,18 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from pydantic import BaseModel
 
 from schemas.errors import OutputError
-from service.cli.consoles import document
+from service.cli.consoles import document, say
 from workers.engine.plan import Plan
+from workers.engine.publication import stale_continuations
 from workers.engine.sources.checkpoint import CONFIG_NAME
 from workers.engine.sources.checkpoint_index import INDEX_NAME
 
@@ -27,6 +29,19 @@ def parse_output(text: str) -> Path:
     if not text or text.endswith(("/", "/.", "/..")) or text in {".", ".."}:
         raise typer.BadParameter(f"expected a file name, found {text!r}")
     return Path(text)
+
+
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", parser=parse_output, help="Also write the JSON report there."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+
+
+def say_stale(outputs: Sequence[Path], entry_name: str) -> None:
+    """Warns of continuations beside an artifact's files that are of another artifact of its name."""
+    for path in stale_continuations(outputs, entry_name):
+        say(f"warning: {path} is no file of this artifact, but of another one of the same name")
 
 
 def check_output(out: Path, *, force: bool) -> None:

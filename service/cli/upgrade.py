@@ -13,7 +13,16 @@ from schemas.upgrade_report import UpgradeReport
 from service.cli.consoles import say, say_document, sized
 from service.cli.inspection import FileArgument
 from service.cli.options import ArtifactIdOption, JsonOption, PartBytesOption, ThreadsOption, thread_count, usage_error
-from service.cli.output_places import check_output, parse_output, pending_file, publish_report, same_place
+from service.cli.output_places import (
+    ForceOption,
+    ReportOption,
+    check_output,
+    parse_output,
+    pending_file,
+    publish_report,
+    same_place,
+    say_stale,
+)
 from service.cli.progress import Phase, watched
 from service.cli.verdict import say_verdict
 from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES
@@ -37,12 +46,9 @@ def upgrade(
     ] = None,
     part_bytes: PartBytesOption = None,
     artifact_id: ArtifactIdOption = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parse_output, help="Also write the JSON report there."),
-    ] = None,
+    report: ReportOption = None,
     threads: ThreadsOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make a file of framing 3 of one of framing 1 or 2 of a registered target, its payload words unchanged."""
@@ -108,6 +114,7 @@ def _show_result(made: UpgradeReport, file: Path, outputs: tuple[Path, ...]) -> 
     say(f"{file}: {sized(old.bytes)}, SHA-256 {old.sha256}, left as it was")
     for path, part in zip(outputs, made.artifact.parts, strict=True):
         say(f"{path}: {sized(part.bytes)}, SHA-256 {part.sha256}")
+    say_stale(outputs, made.artifact.parts[0].name)
     if made.chat_template is None:
         say("chat template: kept")
     else:

@@ -117,6 +117,6 @@ def test_a_template_that_cannot_be_one_is_refused(old: Path, tmp_path: Path, con
 def test_without_that_sizes_are_those_of_the_target(miniature: Miniature, tmp_path: Path) -> None:
     old = miniature.recipe.with_name("old.ninfer")
     message = refused("upgrade", old, "--out", tmp_path / "new.ninfer")
-    assert "expected the objects of qwen3.6-27b/groupwise-int, found 1001 faults:" in message
+    assert "expected the objects of qwen3.6-27b/groupwise-int, found 1131 faults:" in message
     assert "the target has 'text/layers/6/input_norm', which the file does not hold" in message
     assert list(tmp_path.iterdir()) == []
