@@ -106,6 +106,8 @@ class JobRow(Base):
     """Framing 3: no file of the artifact is to be larger; None for the default."""
     allow_unexecutable: Mapped[bool] = mapped_column(default=False)
     """Whether to make an artifact that engines load and fail to run."""
+    queued_by: Mapped[str] = mapped_column(Text, default="")
+    """Name of the token that submitted it or had it tried again, whichever was last; empty where there are none."""
     verify: Mapped[str] = mapped_column(String(16))
     device: Mapped[str] = mapped_column(String(16))
     created_at: Mapped[datetime]
@@ -138,7 +140,7 @@ class JobRow(Base):
         order_by="AttemptRow.number", cascade="all, delete-orphan", passive_deletes=True
     )
 
-    __table_args__ = (Index(None, "state"),)
+    __table_args__ = (Index(None, "state"), Index(None, "queued_by", "state"))
 
 
 class AttemptRow(Base):
@@ -230,6 +232,30 @@ class ClaimRow(Base):
         ),
         {"sqlite_autoincrement": True},
     )
+
+
+class WorkerRow(Base):
+    """A worker process, under the name that its claims carry. It is alive until `expires_at`, and says so again and
+    again; the row stays for a while after its end."""
+
+    __tablename__ = "workers"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    host: Mapped[str] = mapped_column(Text)
+    pid: Mapped[int] = mapped_column(BIG_INTEGER)
+    device: Mapped[str] = mapped_column(String(16))
+    threads: Mapped[int]
+    version: Mapped[str] = mapped_column(Text)
+    """Of ninforge."""
+    started_at: Mapped[datetime]
+    heartbeat_at: Mapped[datetime]
+    """Its last sign of life."""
+    expires_at: Mapped[datetime]
+    """When it counts as lost without another one."""
+    ended_at: Mapped[datetime | None]
+    """When it ended as it was asked to."""
+
+    __table_args__ = (Index(None, "heartbeat_at"),)
 
 
 class ObjectRow(Base):
