@@ -86,7 +86,8 @@ class Page(Answer, Generic[Item]):
 
 class Progress(Answer):
     """How far a job is in its present state: objects and payload bytes encoded while `converting`, verified while
-    `verifying`. Totals are None until the job is planned; rate and remaining seconds as long as nothing is known."""
+    `verifying`. Totals are None until the job is planned; rate and remaining seconds as long as nothing is known.
+    `fraction` is of the whole job, from 0 to 1, and never falls while the job is not tried again."""
 
     objects_done: int
     objects_total: int | None
@@ -94,6 +95,7 @@ class Progress(Answer):
     bytes_total: int | None
     bytes_per_second: float | None
     seconds_left: float | None
+    fraction: float
 
 
 class ArtifactPart(Answer):

@@ -126,6 +126,9 @@ class JobRow(Base):
     """Size of the artifact's files together. From planning to the end of the job this much disk is reserved for it."""
     work_files: Mapped[str | None] = mapped_column(Text)
     """Name of a set of files in the job's work folder. Each planning makes its own, so that a late one harms none."""
+    furthest: Mapped[float] = mapped_column(default=0.0)
+    """The largest share of the present attempt that was ever told as done: work of a lost worker is done again, and
+    nobody is to see a job go back."""
     lost_claims: Mapped[int] = mapped_column(default=0)
     """Claims that expired since the job last made progress."""
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
@@ -175,6 +178,17 @@ class EventRow(Base):
             postgresql_where=text("kind = 'progress'"),
         ),
     )
+
+
+class ProgressSampleRow(Base):
+    """Payload bytes that a job had gone through in a state at a moment: what throughput over time is drawn from."""
+
+    __tablename__ = "progress_samples"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    at: Mapped[datetime] = mapped_column(primary_key=True)
+    state: Mapped[JobState]
+    bytes_done: Mapped[int] = mapped_column(BIG_INTEGER)
 
 
 class ArtifactPartRow(Base):
@@ -282,6 +296,7 @@ class ObjectRow(Base):
     worker: Mapped[str | None] = mapped_column(Text)
     blocks: Mapped[int | None]
     seconds: Mapped[float | None]
+    encoded_at: Mapped[datetime | None]
     payload_blake3: Mapped[str | None] = mapped_column(HEX_DIGEST)
     reciprocals: Mapped[list[Any]] = mapped_column(JSON, default=list)
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))

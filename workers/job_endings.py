@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from schemas.errors import JobStateError
 from schemas.problems import Problem
 from schemas.states import ACTIVE_STATES, JobState
-from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, SourceTensorRow
+from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, ProgressSampleRow, SourceTensorRow
 from workers import claims, job_events
 from workers.claims import Claim
 from workers.database import Database
@@ -74,8 +74,9 @@ def retry(session: Session, job: JobRow) -> None:
             error=job.error,
         )
     )
-    for table in (ObjectRow, SourceTensorRow):
+    for table in (ObjectRow, SourceTensorRow, ProgressSampleRow):
         session.execute(delete(table).where(table.job_id == job.id))
+    job.furthest = 0.0
     job.state = JobState.QUEUED
     job.started_at = job.stage_started_at = job.finished_at = None
     job.fingerprint = job.execution = job.error = job.work_files = None

@@ -17,6 +17,7 @@ from schemas.problems import Problem
 from schemas.states import EventKind, ObjectState
 from schemas.tables import EventRow, JobRow
 from workers.job_progress import progress_of
+from workers.progress_samples import keep_sample
 
 KEPT = 1000
 """Whoever is further behind has to begin with what the job is now."""
@@ -31,7 +32,10 @@ def record_state(session: Session, job: JobRow) -> None:
 def record_progress(session: Session, job: JobRow) -> None:
     """Tells the progress of a locked job instead of what was told of it before."""
     session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.kind == EventKind.PROGRESS))
-    _record(session, job, EventKind.PROGRESS, progress_of(session, [job])[job.id])
+    progress = progress_of(session, [job])[job.id]
+    job.furthest = progress.fraction
+    keep_sample(session, job, progress.bytes_done)
+    _record(session, job, EventKind.PROGRESS, progress)
 
 
 def record_objects(session: Session, job: JobRow, state: ObjectState, indices: Sequence[int]) -> None:

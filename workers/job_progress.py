@@ -27,6 +27,22 @@ def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress
     return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
 
 
+_ENCODING_SHARE = 0.5
+"""Of a whole job: verifying goes through the same words once more."""
+
+
+def _fraction(job: JobRow, bytes_done: int) -> float:
+    """The share of a job that is done; never less than it was once told to be."""
+    done = bytes_done / job.payload_bytes if job.payload_bytes else 0.0
+    if job.state is JobState.CONVERTING:
+        now = _ENCODING_SHARE * done
+    elif job.state is JobState.VERIFYING:
+        now = _ENCODING_SHARE + (1 - _ENCODING_SHARE) * done
+    else:
+        now = float(job.state is JobState.READY)
+    return max(now, job.furthest)
+
+
 def _is_done() -> ColumnElement[bool]:
     undone = (ObjectState.PENDING, ObjectState.ENCODING)
     return and_(ObjectRow.state.not_in(undone), ObjectRow.bytes_done == ObjectRow.bytes)
@@ -44,4 +60,5 @@ def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:
         bytes_total=job.payload_bytes,
         bytes_per_second=rate,
         seconds_left=None if rate is None or job.payload_bytes is None else (job.payload_bytes - bytes_done) / rate,
+        fraction=_fraction(job, bytes_done),
     )

@@ -145,6 +145,7 @@ def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: st
 def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObject]) -> None:
     """Records objects whose bytes are durable in the work file."""
     job = claims.require(session, claim)
+    now = database_time(session)
     session.execute(
         update(ObjectRow),
         [
@@ -158,6 +159,7 @@ def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObje
                 "worker": done.worker,
                 "blocks": done.blocks,
                 "seconds": done.seconds,
+                "encoded_at": now,
                 "payload_blake3": done.payload_blake3,
                 "reciprocals": [reciprocal.model_dump() for reciprocal in done.reciprocals],
             }
