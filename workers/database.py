@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 import migrations
+from schemas.errors import OutputError
 from schemas.tables import UtcDateTime
 from workers.settings import Settings
 
@@ -49,8 +50,19 @@ class Database:
     def of(cls, settings: Settings) -> Database:
         """The database that the settings name. The data folder must exist."""
         if settings.database_url is None:
-            return cls(URL.create("sqlite", database=str(settings.data / "ninforge.sqlite3")))
+            return cls(URL.create("sqlite", database=str(_sqlite_file(settings))))
         return cls(make_url(settings.database_url))
+
+    @classmethod
+    def existing(cls, settings: Settings) -> Database:
+        """The database that the settings name. Raises OutputError instead of making one in the data folder."""
+        if settings.database_url is None and not _sqlite_file(settings).is_file():
+            raise OutputError(
+                f"data folder {settings.data}",
+                expected="one with the service's database, or its address in NINFORGE_DATABASE_URL",
+                found="none",
+            )
+        return cls.of(settings)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -106,6 +118,10 @@ def database_time(session: Session) -> datetime:
     if session.get_bind().dialect.name == "sqlite":
         return datetime.now(UTC)
     return session.execute(select(func.clock_timestamp(type_=UtcDateTime()))).scalar_one()
+
+
+def _sqlite_file(settings: Settings) -> Path:
+    return settings.data / "ninforge.sqlite3"
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

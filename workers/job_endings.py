@@ -107,6 +107,12 @@ def discard_unreferenced(database: Database, storage: Storage, sha256: Iterable[
                 storage.remove_artifact(digest)
 
 
+def unreferenced(database: Database, sha256: Iterable[str]) -> set[str]:
+    """Those files of the store that no job has for its artifact and no active one reads, at this moment."""
+    with database.reading() as session:
+        return {digest for digest in sha256 if not session.scalar(select(_is_referenced(digest)))}
+
+
 def hold_stored_files(session: Session, sha256: Sequence[str]) -> None:
     """Keeps others from removing these files of the store until the transaction ends, as whoever comes to refer to
     them has to. SQLite has one writing transaction at a time anyway."""
@@ -116,23 +122,28 @@ def hold_stored_files(session: Session, sha256: Sequence[str]) -> None:
             session.execute(select(func.pg_advisory_xact_lock(key)))
 
 
-def discard_orphaned_work(database: Database, storage: Storage) -> None:
-    """Removes the work files of jobs that have ended or are not there, which a process left that was killed."""
+def orphaned_work(database: Database, storage: Storage) -> set[UUID]:
+    """The jobs that have ended or are not there, and of which there are work files: a process left them that was
+    killed."""
     folders = storage.jobs_with_work()
     if not folders:
-        return
+        return set()
     with database.reading() as session:
-        active = set(session.scalars(select(JobRow.id).where(JobRow.id.in_(folders), JobRow.state.in_(ACTIVE_STATES))))
-    for job_id in sorted(folders - active):
-        with database.writing() as session:
-            job = claims.locked_job(session, job_id)
-            if job is not None and job.state in ACTIVE_STATES:
-                continue
-            fence = None if job is None else claims.revoke_all(session, job)
-        if fence is None:
-            storage.discard_work(job_id)
-        else:
-            storage.discard_superseded(job_id, fence)
+        active = session.scalars(select(JobRow.id).where(JobRow.id.in_(folders), JobRow.state.in_(ACTIVE_STATES)))
+        return folders - set(active)
+
+
+def discard_orphaned_work(database: Database, storage: Storage, job_id: UUID) -> None:
+    """Removes the work files of a job, unless it is at work again."""
+    with database.writing() as session:
+        job = claims.locked_job(session, job_id)
+        if job is not None and job.state in ACTIVE_STATES:
+            return
+        fence = None if job is None else claims.revoke_all(session, job)
+    if fence is None:
+        storage.discard_work(job_id)
+    else:
+        storage.discard_superseded(job_id, fence)
 
 
 def _end(session: Session, job: JobRow, state: JobState) -> Leftovers:

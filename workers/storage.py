@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from workers.engine.file_stamp import FileStamp
 
 _BLOCK = 512
 _ENTRY = "artifact.ninfer"
+_PUBLISHED = re.compile(r"[0-9a-f]{64}\.ninfer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Storage:
 
     def new_work_files(self, job_id: UUID, claim_id: int) -> str:
         """Makes the folder for a set of work files, named after the claim that the job is planned under."""
-        folder = self._work / str(job_id) / str(claim_id)
+        folder = self._work_folder(job_id) / str(claim_id)
         while not folder.is_dir():
             with suppress(FileNotFoundError):  # others remove the job's folder whenever it is empty
                 folder.mkdir(parents=True, exist_ok=True)
@@ -57,18 +59,18 @@ class Storage:
 
     def work_entry(self, job_id: UUID, name: str) -> Path:
         """The entry file of a set of work files; continuations lie beside it."""
-        return self._work / str(job_id) / name / _ENTRY
+        return self._work_folder(job_id) / name / _ENTRY
 
     def discard_work_files(self, job_id: UUID, name: str) -> None:
         """Removes one set of work files."""
-        shutil.rmtree(self._work / str(job_id) / name, ignore_errors=True)
+        shutil.rmtree(self._work_folder(job_id) / name, ignore_errors=True)
 
     def discard_superseded(self, job_id: UUID, claim_id: int) -> None:
         """Removes the work files that were planned under earlier claims, whose names are their ids.
 
         A worker that is late has an earlier claim than the one that took over, so it cannot remove the other's files.
         """
-        folders = self._work / str(job_id)
+        folders = self._work_folder(job_id)
         for folder in folders.glob("*"):
             if int(folder.name) < claim_id:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -86,6 +88,10 @@ class Storage:
     def artifact(self, sha256: str) -> Path:
         """The published file of that SHA-256."""
         return self._artifacts / f"{sha256}.ninfer"
+
+    def stored(self) -> set[str]:
+        """SHA-256 of all published files."""
+        return {file.stem for file in self._artifacts.iterdir() if _PUBLISHED.fullmatch(file.name)}
 
     def holds(self, sha256: Sequence[str]) -> bool:
         """Whether all of these files are published."""
@@ -126,7 +132,7 @@ class Storage:
 
     def discard_work(self, job_id: UUID) -> None:
         """Removes all work files of a job and so frees their disk."""
-        shutil.rmtree(self._work / str(job_id), ignore_errors=True)
+        shutil.rmtree(self._work_folder(job_id), ignore_errors=True)
 
     def free_bytes(self) -> int:
         """Bytes that the file system of the work files can still give."""
@@ -134,11 +140,14 @@ class Storage:
 
     def allocated_bytes(self, job_id: UUID) -> int:
         """Bytes of disk that the work files of a job have been given already."""
-        total = 0
-        with suppress(FileNotFoundError):  # the job may end meanwhile
-            for file in (self._work / str(job_id)).rglob("*"):
-                total += file.stat().st_blocks * _BLOCK
-        return total
+        return _allocated(self._work_folder(job_id).rglob("*"))
+
+    def stored_bytes(self, sha256: str) -> int:
+        """Bytes of disk that the published file of that SHA-256 takes, 0 if it is not there."""
+        return _allocated([self.artifact(sha256)])
+
+    def _work_folder(self, job_id: UUID) -> Path:
+        return self._work / str(job_id)
 
     @property
     def _work(self) -> Path:
@@ -147,3 +156,12 @@ class Storage:
     @property
     def _artifacts(self) -> Path:
         return self.data / "artifacts"
+
+
+def _allocated(files: Iterable[Path]) -> int:
+    """Bytes of disk that files have been given; others may remove them meanwhile."""
+    total = 0
+    with suppress(FileNotFoundError):
+        for file in files:
+            total += file.stat().st_blocks * _BLOCK
+    return total

@@ -30,7 +30,8 @@ def sweep(database: Database, storage: Storage, devices: Sequence[str] = JOB_DEV
     for job_id in expired:
         with logging_with(job_id=str(job_id)):
             _undo_expired(database, storage, job_id)
-    job_endings.discard_orphaned_work(database, storage)
+    for job_id in sorted(job_endings.orphaned_work(database, storage)):
+        job_endings.discard_orphaned_work(database, storage, job_id)
     with database.reading() as session:
         return claims.waiting_job(session, devices)
 

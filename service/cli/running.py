@@ -31,7 +31,7 @@ def up() -> None:
     """Run the whole service: API and one worker, until interrupted. Settings are NINFORGE_* variables."""
     from service.embedded import run_embedded
 
-    with _answering_database():
+    with answering_database():
         run_embedded(settings(), announce)
 
 
@@ -39,7 +39,7 @@ def serve() -> None:
     """Run the API of a cluster, until interrupted."""
     from service.server import run_server
 
-    with suppress(KeyboardInterrupt), _answering_database():
+    with suppress(KeyboardInterrupt), answering_database():
         run_server(settings(), announce)
 
 
@@ -47,7 +47,7 @@ def worker() -> None:
     """Run one worker of a cluster, until interrupted."""
     from workers.process import run_worker
 
-    with _answering_database():
+    with answering_database():
         raise typer.Exit(run_worker(settings()))
 
 
@@ -59,7 +59,7 @@ def upgrade() -> None:
 
     found = settings()
     Storage(found.data).prepare()
-    with _answering_database(), closing(Database.of(found)) as opened:
+    with answering_database(), closing(Database.of(found)) as opened:
         opened.upgrade()
         typer.echo(f"up to date: {opened.engine.url.render_as_string(hide_password=True)}")
 
@@ -86,7 +86,7 @@ def _message(error: ErrorDetails) -> str:
 
 
 @contextmanager
-def _answering_database() -> Iterator[None]:
+def answering_database() -> Iterator[None]:
     """Tells of a database that does not answer as of any other fault, without a traceback."""
     try:
         yield

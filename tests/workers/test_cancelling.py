@@ -15,21 +15,12 @@ from schemas.states import JobState
 from schemas.tables import Base, ClaimRow, JobRow
 from tests.job_rows import add_job, job_state
 from tests.small_job import write_checkpoint
+from tests.workers.seams import at_every_seam, before_and_after, happening
 from tests.workers.site import LAYERS, Killed, Site, make_site
 from workers import claims, conversion, conversion_work, job_endings
 from workers.database import Database
 from workers.storage import Storage
 from workers.sweeper import sweep
-
-SEAMS = [
-    (conversion_work, "plan_submission"),
-    (conversion, "create_work_files"),
-    (conversion_work, "encode_objects"),
-    (conversion_work, "verify_artifact"),
-    (Storage, "publish"),
-]
-at_every_seam = pytest.mark.parametrize(("module", "step"), SEAMS)
-before_and_after = pytest.mark.parametrize("moment", ["before", "after"])
 
 
 @pytest.fixture
@@ -62,7 +53,7 @@ def test_a_job_cancelled_at_any_seam_stays_so_and_leaves_nothing_on_disk(
     site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, step: str, moment: str
 ) -> None:
     job_id = site.submit()
-    happened = _at(monkeypatch, module, step, moment, lambda: _cancel(site, job_id))
+    happened = happening(monkeypatch, module, step, moment, lambda: _cancel(site, job_id))
     job = site.advance(job_id)
     assert happened
     assert (job.state, job.error, job.parts) == (JobState.CANCELLED, None, [])
@@ -93,7 +84,7 @@ def test_a_job_that_another_worker_does_anew_meanwhile_is_not_disturbed(
         _change_sources(site)
         assert site.advance(job_id, site.worker("successor")).state is JobState.READY
 
-    _at(monkeypatch, module, step, moment, do_anew)
+    happening(monkeypatch, module, step, moment, do_anew)
     job = site.advance(job_id, site.worker("late"))
     assert (job.state, [part.sha256 for part in job.parts]) == (JobState.READY, [digests[1]])
     assert (site.work_files(), list(site.artifacts())) == ([], [digests[1]])
@@ -115,7 +106,7 @@ def test_a_worker_that_is_late_works_by_the_new_plan_from_then_on(
         _change_sources(site)
         assert site.advance(job_id, planner).state is JobState.CONVERTING
 
-    _at(monkeypatch, conversion_work, step, moment, plan_anew)
+    happening(monkeypatch, conversion_work, step, moment, plan_anew)
     site.advance(job_id)
     job = site.advance(job_id)
     assert (job.state, [part.sha256 for part in job.parts], job.error) == (JobState.READY, [digests[1]], None)
@@ -138,7 +129,7 @@ def test_a_job_removed_at_any_seam_leaves_no_row_and_no_file(
         _cancel(site, job_id)
         _remove(site, job_id)
 
-    _at(monkeypatch, module, step, moment, cancel_and_remove)
+    happening(monkeypatch, module, step, moment, cancel_and_remove)
     conversion.Conversion(site.worker(), job_id).advance()
     _assert_no_rows(site.database)
     assert (site.work_files(), site.artifacts()) == ([], {})
@@ -251,7 +242,7 @@ def test_a_file_goes_if_it_is_removed_before_another_job_has_verified_the_same(
 ) -> None:
     first, second = site.submit(), site.submit()
     site.advance(first)
-    _at(monkeypatch, Storage, "publish", "before", lambda: _remove(site, first))
+    happening(monkeypatch, Storage, "publish", "before", lambda: _remove(site, first))
     assert site.advance(second).state is JobState.READY
     assert list(site.artifacts()) == [digests[0]]
 
@@ -278,28 +269,9 @@ def test_a_late_verifier_removes_nothing_of_its_successor(
         site.expire_claims()
         assert site.advance(job_id, site.worker("successor")).state is JobState.READY
 
-    _at(monkeypatch, Storage, "publish", "before", be_overtaken)
+    happening(monkeypatch, Storage, "publish", "before", be_overtaken)
     assert site.advance(job_id).state is JobState.READY
     assert list(site.artifacts()) == [digests[0]]
-
-
-def _at(patch: pytest.MonkeyPatch, module: Any, step: str, moment: str, event: Callable[[], None]) -> list[str]:
-    """Lets `event` happen when a worker first comes to a step, before or after it; filled once it has happened."""
-    happened: list[str] = []
-    real = getattr(module, step)
-
-    def around(*arguments: Any, **options: Any) -> Any:
-        is_first = not happened
-        happened.append(step)
-        if is_first and moment == "before":
-            event()
-        result = real(*arguments, **options)
-        if is_first and moment == "after":
-            event()
-        return result
-
-    patch.setattr(module, step, around)
-    return happened
 
 
 def _change(site: Site, job_id: UUID, change: Callable[..., job_endings.Leftovers]) -> None:

@@ -1,0 +1,130 @@
+"""What nothing refers to is found and removed, and nothing else, whatever workers are at meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.states import JobState
+from tests.cli.commands import installed, refused
+from tests.job_rows import add_job
+from tests.workers.seams import at_every_seam, before_and_after, happening
+from tests.workers.site import Site, make_site
+from workers import claims
+from workers.database import Database
+from workers.garbage import Garbage, GarbageKind, find_garbage, remove_garbage
+from workers.identifiers import time_ordered_id
+
+CONTENT = b"words that no job has" * 1000
+DIGEST = sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def site(tmp_path: Path, database: Database) -> Site:
+    return make_site(tmp_path / "data", database)
+
+
+@pytest.fixture
+def sqlite_site(tmp_path: Path, sqlite_database: Database) -> Site:
+    """Where `ninforge` looks for a database without being told of another."""
+    site = make_site(tmp_path / "data", sqlite_database)
+    (site.settings.data / "ninforge.sqlite3").symlink_to(tmp_path / "ninforge.sqlite3")
+    return site
+
+
+def found(site: Site) -> list[Garbage]:
+    return find_garbage(site.database, site.storage)
+
+
+def remove(site: Site, garbage: Sequence[Garbage]) -> None:
+    for one in garbage:
+        remove_garbage(site.database, site.storage, one)
+
+
+def litter(site: Site) -> list[tuple[GarbageKind, str]]:
+    """Files of the store and of work that nothing refers to."""
+    unknown, ended = time_ordered_id(), add_job(site.database, JobState.CANCELLED)
+    for job_id in (unknown, ended):
+        folder = site.settings.data / "work" / str(job_id) / "0"
+        folder.mkdir(parents=True)
+        (folder / "artifact.ninfer").write_bytes(CONTENT)
+    site.storage.artifact(DIGEST).write_bytes(CONTENT)
+    works = sorted(str(job_id) for job_id in (unknown, ended))
+    return [*((GarbageKind.WORK, name) for name in works), (GarbageKind.ARTIFACT, DIGEST)]
+
+
+def test_what_nothing_refers_to_is_found_with_its_size_and_removed(site: Site) -> None:
+    ready = site.submit()
+    site.advance(ready)
+    kept = site.artifacts()
+    expected = litter(site)
+    foreign = site.settings.data / "artifacts" / "notes.txt"
+    foreign.write_text("not one of the service's files")
+    garbage = found(site)
+    assert [(one.kind, one.name) for one in garbage] == expected
+    assert all(len(CONTENT) <= one.bytes < len(CONTENT) + 65536 for one in garbage)
+    remove(site, garbage)
+    assert found(site) == []
+    assert foreign.is_file()
+    foreign.unlink()
+    assert (site.work_files(), site.artifacts()) == ([], kept)
+
+
+@at_every_seam
+@before_and_after
+def test_nothing_of_a_job_at_work_is_garbage(
+    site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, step: str, moment: str
+) -> None:
+    seen: list[Garbage] = []
+    happened = happening(monkeypatch, module, step, moment, lambda: seen.extend(found(site)))
+    assert site.advance(site.submit()).state is JobState.READY
+    assert happened
+    assert seen == []
+
+
+def test_what_has_come_into_use_since_it_was_found_stays(site: Site) -> None:
+    job_id = site.submit()
+    site.advance(job_id)
+    [digest] = site.artifacts()
+    active = add_job(site.database, JobState.CONVERTING)
+    with site.database.writing() as session:
+        job = claims.locked_job(session, active)
+        assert job is not None
+        number = claims.revoke_all(session, job)
+    entry = site.storage.work_entry(active, site.storage.new_work_files(active, number))
+    entry.write_bytes(CONTENT)
+    remove(site, [Garbage(GarbageKind.WORK, str(active), 1), Garbage(GarbageKind.ARTIFACT, digest, 1)])
+    assert entry.read_bytes() == CONTENT
+    assert list(site.artifacts()) == [digest]
+
+
+def test_the_command_shows_first_and_removes_when_told_to(sqlite_site: Site) -> None:
+    expected = litter(sqlite_site)
+    environment = {"NINFORGE_DATA": str(sqlite_site.settings.data)}
+    for _ in range(2):
+        shown = installed("gc", env=environment)
+        assert shown.returncode == 0, shown.stderr
+        lines = shown.stdout.decode().splitlines()
+        assert [tuple(line.split()[:2]) for line in lines[1:-1]] == expected
+        assert lines[-1].startswith("to remove with --delete: 3 items, ")
+    removed = json.loads(installed("gc", "--delete", "--json", env=environment).stdout)
+    assert [(one["kind"], one["name"]) for one in removed["items"]] == expected
+    assert removed["deleted"] is True
+    assert removed["bytes"] == sum(one["bytes"] for one in removed["items"]) > 3 * len(CONTENT)
+    nothing = installed("gc", "--json", env=environment)
+    assert json.loads(nothing.stdout) == {"deleted": False, "bytes": 0, "items": []}
+    assert (sqlite_site.work_files(), sqlite_site.artifacts()) == ([], {})
+
+
+def test_files_without_their_database_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "data" / "artifacts"
+    store.mkdir(parents=True)
+    (store / f"{DIGEST}.ninfer").write_bytes(CONTENT)
+    monkeypatch.setenv("NINFORGE_DATA", str(tmp_path / "data"))
+    assert "NINFORGE_DATABASE_URL" in refused("gc", "--delete")
+    assert [path.name for path in (tmp_path / "data").rglob("*")] == ["artifacts", f"{DIGEST}.ninfer"]
