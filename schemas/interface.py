@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from schemas.problems import Problem
 from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
-from schemas.states import JobState, ObjectState
+from schemas.states import JobState, ObjectState, Stage, WorkerState
 from schemas.upgrade_report import UpgradeReport
 
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -281,6 +281,32 @@ class RegistryDocument(Answer):
     encodings: tuple[LayoutEntry, ...]
     encoder_profiles: tuple[str, ...]
     architectures: tuple[str, ...]
+
+
+class WorkerTask(Answer):
+    """What a worker is at. `object` is the first one that it has not gone through; None while planning."""
+
+    job: UUID
+    job_name: str
+    stage: Stage
+    object: str | None
+
+
+class Worker(Answer):
+    """A worker process. `queues` are those that it takes jobs from; `heartbeat_at` is its last sign of life."""
+
+    name: str
+    host: str
+    pid: int
+    device: str
+    queues: tuple[str, ...]
+    threads: int
+    version: str
+    state: WorkerState
+    started_at: datetime
+    heartbeat_at: datetime
+    ended_at: datetime | None
+    task: WorkerTask | None
 
 
 class Health(Answer):

@@ -8,7 +8,8 @@ from schemas.interface import Answer
 
 
 class Readiness(Answer):
-    """That the service can do its work, with the names of what was checked."""
+    """That the service can take jobs, with the names of what was checked; `warnings` are what keeps jobs waiting."""
 
     status: Literal["ready"]
     checks: tuple[str, ...]
+    warnings: tuple[str, ...]

@@ -44,3 +44,13 @@ class Stage(StrEnum):
     PLANNING = "planning"
     ENCODING = "encoding"
     VERIFYING = "verifying"
+
+
+class WorkerState(StrEnum):
+    """What a worker process is at: `busy` holds a claim, `idle` none; `lost` gave no sign of life in time, `ended` was
+    asked to end."""
+
+    BUSY = "busy"
+    IDLE = "idle"
+    LOST = "lost"
+    ENDED = "ended"

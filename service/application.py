@@ -13,7 +13,7 @@ from service.dependencies import Service
 from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
 from service.request_log import RequestLogMiddleware
-from service.routes import events, health, jobs, metrics, plans, recipes, registry, sign_in, sources, upgrades
+from service.routes import events, health, jobs, metrics, plans, recipes, registry, sign_in, sources, upgrades, workers
 from service.safe_headers import SafeHeadersMiddleware
 from workers.application import celery_application
 from workers.database import Database
@@ -44,7 +44,7 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(ProblemMiddleware)
     application.add_middleware(RequestLogMiddleware)
     application.add_middleware(SafeHeadersMiddleware)
-    for module in (jobs, events, upgrades, plans, recipes, registry, sources, metrics):
+    for module in (jobs, events, upgrades, plans, recipes, registry, sources, workers, metrics):
         application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())
     for module in (health, sign_in):
         application.include_router(module.router)

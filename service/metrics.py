@@ -12,16 +12,18 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from sqlalchemy import distinct, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from schemas.errors import VerificationError
 from schemas.problems import TYPE_PREFIX
-from schemas.states import JobState, ObjectState, Stage
+from schemas.states import JobState, ObjectState, Stage, WorkerState
 from schemas.tables import ClaimRow, JobRow, ObjectRow
 from service.dependencies import Service
+from service.worker_documents import count_workers
 from workers.application import waiting_messages
 from workers.database import database_time
+from workers.devices import QUEUES
 from workers.job_progress import progress_of
 
 Label = TypeVar("Label", bound=str)
@@ -52,6 +54,7 @@ class _ServiceCollector(Collector):
             yield from _objects(session)
             yield _rates(session)
             yield from _claims(session)
+            yield _workers(session)
         yield from _queue(self._service)
         yield _gauge(
             "disk_free_bytes", "Bytes that the disk of the work files can give.", self._service.storage.free_bytes()
@@ -109,10 +112,19 @@ def _claims(session: Session) -> Iterator[Metric]:
     yield _by(
         "claims", "Claims that workers keep alive, by stage.", "stage", {one: counts.get(one, 0) for one in Stage}
     )
-    busy = session.scalar(select(func.count(distinct(ClaimRow.worker))).where(alive)) or 0
-    yield _gauge("busy_workers", "Workers that keep a claim alive.", busy)
     expired = session.scalar(select(func.count()).where(~alive)) or 0
     yield _gauge("expired_claims", "Claims of workers that gave no sign of life in time, not yet undone.", expired)
+
+
+def _workers(session: Session) -> Metric:
+    counts = count_workers(session)
+    family = GaugeMetricFamily(
+        "ninforge_workers", "Workers by device, busy, idle or lost without a sign of life.", labels=["device", "state"]
+    )
+    for device in QUEUES:
+        for state in (WorkerState.BUSY, WorkerState.IDLE, WorkerState.LOST):
+            family.add_metric([device, state], counts[device, state])
+    return family
 
 
 def _queue(service: Service) -> Iterator[Metric]:
@@ -122,7 +134,7 @@ def _queue(service: Service) -> Iterator[Metric]:
     except Exception:
         logger.warning("the queue cannot be reached", exc_info=True)
         return
-    yield _gauge("queue_messages", "Messages that wait in the queue.", waiting)
+    yield _by("queue_messages", "Messages that wait, by queue.", "queue", waiting)
 
 
 def _gauge(name: str, documentation: str, value: float) -> Metric:

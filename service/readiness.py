@@ -9,10 +9,11 @@ from tempfile import TemporaryFile
 
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 from anyio.lowlevel import RunVar
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from schemas.tables import JobRow
 from service.dependencies import Service
+from workers import liveness
 from workers.application import waiting_messages
 
 logger = logging.getLogger(__name__)
@@ -67,8 +68,19 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
+def _check_workers(service: Service) -> str | None:
+    with service.database.reading() as session:
+        alive = session.scalar(select(func.count()).where(liveness.is_alive(session)))
+    return None if alive else "no worker is alive: jobs are taken, and wait for one"
+
+
+WARNING_CHECKS: Mapping[str, Check] = {"workers": _check_workers}
+"""What keeps jobs waiting, and nobody from submitting them: workers may come later, and are often started later."""
+
+
 async def failed_checks(service: Service) -> dict[str, str]:
-    """The checks that fail, by name, each with what is wrong. All of them run at the same time."""
+    """The checks that fail, those of warnings too, by name, each with what is wrong. All run at the same time."""
+    checks = {**CHECKS, **WARNING_CHECKS}
     failed: dict[str, str] = {}
 
     async def run(name: str, check: Check) -> None:
@@ -79,9 +91,9 @@ async def failed_checks(service: Service) -> dict[str, str]:
             failed[name] = reason
 
     async with create_task_group() as group:
-        for name, check in CHECKS.items():
+        for name, check in checks.items():
             group.start_soon(run, name, check)
-    return {name: failed[name] for name in CHECKS if name in failed}
+    return {name: failed[name] for name in checks if name in failed}
 
 
 def _reason(name: str, check: Check, service: Service) -> str | None:

@@ -13,7 +13,7 @@ from sqlalchemy import URL, create_engine, delete, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from schemas.tables import JobRow
+from schemas.tables import Base
 from tests.instruction_sets import RUNNABLE, using
 from tests.running_service import RunningService, running_service
 from workers.database import Database
@@ -80,7 +80,8 @@ def postgresql_database(postgresql_url: URL) -> Iterator[Database]:
     database = Database(postgresql_url)
     database.upgrade()
     with database.writing() as session:
-        session.execute(delete(JobRow))
+        for table in reversed(Base.metadata.sorted_tables):
+            session.execute(delete(table))
     yield database
     database.close()
 

@@ -1,15 +1,16 @@
-"""Rows of jobs and objects for tests of what happens to them, without any recipe or file behind them."""
+"""Rows of jobs, objects and workers for tests of what happens to them, without any recipe or file behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
 
 from schemas.states import JobState, ObjectState
-from schemas.tables import JobRow, ObjectRow
+from schemas.tables import JobRow, ObjectRow, WorkerRow
 from workers.database import Database
 from workers.identifiers import time_ordered_id
 
@@ -67,3 +68,19 @@ def object_states(database: Database, job_id: UUID) -> list[ObjectState]:
     with database.reading() as session:
         query = select(ObjectRow.state).where(ObjectRow.job_id == job_id).order_by(ObjectRow.index)
         return list(session.scalars(query))
+
+
+def worker_row(name: str, **members: Any) -> WorkerRow:
+    """A worker that is alive for a while, or as `members` say."""
+    now = datetime.now(UTC)
+    usual = {
+        "host": "host",
+        "pid": 1,
+        "device": "cpu",
+        "threads": 2,
+        "version": "1",
+        "started_at": now,
+        "heartbeat_at": now,
+        "expires_at": now + timedelta(minutes=1),
+    }
+    return WorkerRow(name=name, **{**usual, **members})

@@ -55,9 +55,9 @@ def wake(application: Celery, job_id: UUID, queue: str = CPU) -> None:
         logger.warning("job %s waits for the sweeper: the queue took no message", job_id, exc_info=True)
 
 
-def waiting_messages(application: Celery) -> int:
-    """How many messages wait in the queues. Raises whatever the broker's client does if they cannot be reached."""
+def waiting_messages(application: Celery) -> dict[str, int]:
+    """How many messages wait in each queue. Raises whatever the broker's client does if they cannot be reached."""
     with application.connection_for_read() as connection:
         connection.connect()
         channel = connection.channel()
-        return sum(int(channel.queue_declare(queue=name).message_count) for name in QUEUES)
+        return {name: int(channel.queue_declare(queue=name).message_count) for name in QUEUES}

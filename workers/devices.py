@@ -18,7 +18,7 @@ def queue_of(device: str) -> str:
     return CUDA if device == CUDA else CPU
 
 
-def queues_of(worker: WorkerDevice) -> tuple[str, ...]:
+def queues_of(worker: str) -> tuple[str, ...]:
     """The queues that a worker takes jobs from. One with a GPU serves them all."""
     return (CUDA, CPU) if worker == CUDA else (CPU,)
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
 from celery import Celery, signals
+from sqlalchemy.exc import SQLAlchemyError
 
+from workers import liveness
 from workers.application import ADVANCE, celery_application, wake
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
 from workers.devices import CUDA, queues_of, served_by
 from workers.engine.encode.encoders import NATIVE, Encoders
+from workers.liveness import WorkerIdentity
 from workers.logs import configure_logging, logging_with
 from workers.settings import Settings
 from workers.storage import Storage
@@ -37,11 +38,13 @@ def run_worker(settings: Settings) -> int:
     storage.prepare()
     database = Database.of(settings)
     database.upgrade()
-    name = f"{socket.gethostname()}-{os.getpid()}"
-    context = WorkerContext(name, settings, database, storage, threading.Event(), encoders)
+    identity = WorkerIdentity.of_this_process(settings)
+    context = WorkerContext(identity.name, settings, database, storage, threading.Event(), encoders)
     application = celery_application(settings)
     busy = _register_task(application, context)
-    sweeper = threading.Thread(target=_sweep_by_time, args=(application, context, busy), name="sweeper", daemon=True)
+    sweeper = threading.Thread(
+        target=_sweep_by_time, args=(application, context, identity, busy), name="sweeper", daemon=True
+    )
 
     def stop(**_: object) -> None:
         context.stopping.set()
@@ -67,8 +70,17 @@ def run_worker(settings: Settings) -> int:
     finally:
         context.stopping.set()
         sweeper.join()
+        _tell_of_end(database, identity)
         database.close()
     return int(worker.exitcode or 0)
+
+
+def _tell_of_end(database: Database, identity: WorkerIdentity) -> None:
+    try:
+        with database.writing() as session:
+            liveness.end(session, identity)
+    except SQLAlchemyError:
+        logger.warning("the database does not learn that this worker ends; it will count as lost", exc_info=True)
 
 
 def _encoders(settings: Settings) -> Encoders:
@@ -105,11 +117,13 @@ def _register_task(application: Celery, context: WorkerContext) -> _Busy:
     return busy
 
 
-def _sweep_by_time(application: Celery, context: WorkerContext, busy: _Busy) -> None:
-    """At once and then every `sweep_seconds`. An idle worker sends the message that a waiting job has lost, or that
-    brings another worker to a job in which there is work for several."""
+def _sweep_by_time(application: Celery, context: WorkerContext, identity: WorkerIdentity, busy: _Busy) -> None:
+    """At once and then every `sweep_seconds`: a sign of life and a sweep. An idle worker sends the message that a
+    waiting job has lost, or that brings another worker to a job in which there is work for several."""
     while not context.stopping.is_set():
         try:
+            with context.database.writing() as session:
+                liveness.beat(session, identity)
             waiting = sweep(context.database, context.storage, served_by(context.settings.device))
             if waiting is not None and not busy:
                 wake(application, waiting, context.settings.device)

@@ -12,7 +12,7 @@ from schemas.problems import Problem, ProblemFault, problem
 from schemas.readiness import Readiness
 from service.dependencies import CurrentService
 from service.problems import ProblemResponse
-from service.readiness import CHECKS, failed_checks
+from service.readiness import CHECKS, WARNING_CHECKS, failed_checks
 
 router = APIRouter(tags=["health"])
 
@@ -29,10 +29,12 @@ async def healthz() -> Health:
     responses={HTTPStatus.SERVICE_UNAVAILABLE: {"model": Problem, "description": "One check or more fails"}},
 )
 async def readyz(service: CurrentService) -> Readiness | Response:
-    """200 if database, queue, disk and source roots can be used, else 503 with every check that fails."""
+    """200 if database, queue, disk and source roots can be used, else 503 with every check that fails. That no worker
+    is alive is a warning beside 200: jobs can be submitted, and wait."""
     failed = await failed_checks(service)
+    warnings = tuple(failed.pop(name) for name in WARNING_CHECKS if name in failed)
     if not failed:
-        return Readiness(status="ready", checks=tuple(CHECKS))
+        return Readiness(status="ready", checks=tuple(CHECKS), warnings=warnings)
     passed = ", ".join(name for name in CHECKS if name not in failed) or "none"
     detail = f"Checks that fail: {', '.join(failed)}; that pass: {passed}."
     document = problem("not-ready", HTTPStatus.SERVICE_UNAVAILABLE, "Not ready", detail)

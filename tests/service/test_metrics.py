@@ -13,29 +13,30 @@ from sqlalchemy import update
 
 from schemas.problems import TYPE_PREFIX
 from schemas.states import JobState, ObjectState, Stage
-from schemas.tables import ClaimRow, JobRow, ObjectRow
+from schemas.tables import ClaimRow, JobRow, ObjectRow, WorkerRow
 from service.dependencies import Service
 from service.metrics import metrics_document
-from tests.job_rows import add_job
+from tests.job_rows import add_job, worker_row
 from tests.running_service import RunningService
 from workers.application import celery_application, wake
 from workers.database import Database, database_time
 from workers.settings import Settings
 from workers.storage import Storage
 
-Samples = Mapping[tuple[str, str | None], float]
+Samples = Mapping[tuple[str, str | tuple[str, ...] | None], float]
 
 
 def parsed(text: str) -> Samples:
-    """Values by name, without the prefix that all have, and value of the only label."""
-    samples = {}
+    """Values by name, without the prefix that all have, and value of the only label, or values of several."""
+    samples: dict[tuple[str, str | tuple[str, ...] | None], float] = {}
     for family in text_string_to_metric_families(text):
         assert family.type == "gauge"
         assert family.documentation.endswith(".")
         for sample in family.samples:
             assert sample.name.startswith("ninforge_")
-            assert len(sample.labels) <= 1
-            samples[sample.name.removeprefix("ninforge_"), next(iter(sample.labels.values()), None)] = sample.value
+            labels = tuple(sample.labels.values())
+            label = labels if len(labels) > 1 else next(iter(labels), None)
+            samples[sample.name.removeprefix("ninforge_"), label] = sample.value
     return samples
 
 
@@ -61,7 +62,9 @@ def test_an_empty_service_tells_of_everything_there_can_be(parts: Service) -> No
         *(("claims", stage) for stage in Stage),
         *(("bytes_per_second", state) for state in ("converting", "verifying")),
         ("failed_jobs", "verification"),
-        *((name, None) for name in ("busy_workers", "expired_claims", "oldest_queued_seconds", "queue_messages")),
+        *(("queue_messages", queue) for queue in ("cpu", "cuda")),
+        *(("workers", (device, state)) for device in ("cpu", "cuda") for state in ("busy", "idle", "lost")),
+        *((name, None) for name in ("expired_claims", "oldest_queued_seconds")),
     }
     assert samples == dict.fromkeys(names, 0)
 
@@ -121,7 +124,7 @@ def test_rates_are_summed_over_the_jobs_of_a_state(parts: Service) -> None:
     assert samples["bytes_per_second", "verifying"] == 0
 
 
-def test_workers_are_those_whose_claims_are_alive(parts: Service) -> None:
+def test_claims_are_counted_while_they_are_alive(parts: Service) -> None:
     claims = [
         ("a", Stage.ENCODING, 60),
         ("a", Stage.ENCODING, 60),
@@ -137,19 +140,40 @@ def test_workers_are_those_whose_claims_are_alive(parts: Service) -> None:
         )
     samples = scraped(parts)
     assert (samples["claims", "encoding"], samples["claims", "verifying"], samples["claims", "planning"]) == (2, 1, 0)
-    assert (samples["busy_workers", None], samples["expired_claims", None]) == (2, 1)
+    assert samples["expired_claims", None] == 1
+
+
+def test_workers_are_counted_by_device_and_what_they_do(parts: Service) -> None:
+    sizes = [("a", "cpu", 60), ("b", "cpu", 60), ("c", "cuda", 60), ("d", "cuda", -1), ("e", "cpu", 60)]
+    job_id = add_job(parts.database, JobState.CONVERTING)
+    with parts.database.writing() as session:
+        now = database_time(session)
+        session.add_all(
+            worker_row(name, device=device, heartbeat_at=now, expires_at=now + timedelta(seconds=seconds))
+            for name, device, seconds in sizes
+        )
+        session.flush()
+        session.get_one(WorkerRow, "e").ended_at = now
+        session.add_all(
+            ClaimRow(job_id=job_id, stage=Stage.ENCODING, worker=name, expires_at=now + timedelta(seconds=seconds))
+            for name, seconds in (("a", 60), ("b", -1), ("d", 60))
+        )
+    samples = scraped(parts)
+    found = {labels: value for (name, labels), value in samples.items() if name == "workers" and value}
+    assert found == {("cpu", "busy"): 1, ("cpu", "idle"): 1, ("cuda", "idle"): 1, ("cuda", "lost"): 1}
 
 
 def test_messages_that_wait_are_counted(parts: Service) -> None:
-    for _ in range(3):
-        wake(parts.queue, add_job(parts.database))
-    assert scraped(parts)["queue_messages", None] == 3
+    for queue in ("cpu", "cpu", "cuda"):
+        wake(parts.queue, add_job(parts.database), queue)
+    samples = scraped(parts)
+    assert (samples["queue_messages", "cpu"], samples["queue_messages", "cuda"]) == (2, 1)
 
 
 def test_a_queue_that_cannot_be_reached_hides_nothing_else(parts: Service) -> None:
     settings = Settings(data=parts.settings.data, broker_url="redis://127.0.0.1:1/0")
     samples = scraped(Service(settings, parts.database, parts.storage, celery_application(settings)))
-    assert ("queue_messages", None) not in samples
+    assert "queue_messages" not in {name for name, _ in samples}
     assert samples["jobs", "ready"] == 0
 
 

@@ -10,12 +10,18 @@ import pytest
 from httpx import Response
 from sqlalchemy import text
 
+from schemas.tables import WorkerRow
 from service import readiness
 from service.dependencies import Service
 from tests.running_service import RunningService, assert_problem, running_service
+from workers import liveness
 from workers.application import waiting_messages
+from workers.database import database_time
+from workers.liveness import WorkerIdentity
 from workers.storage import Storage
 from workers.tokens import parse_tokens
+
+NOBODY = "no worker is alive: jobs are taken, and wait for one"
 
 
 def assert_failing(answer: Response, service: RunningService, *names: str) -> list[str]:
@@ -32,7 +38,21 @@ def assert_failing(answer: Response, service: RunningService, *names: str) -> li
 def test_a_service_that_can_work_is_ready(service: RunningService) -> None:
     answer = service.client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ready", "checks": ["database", "queue", "disk", "roots"]}
+    assert answer.json() == {"status": "ready", "checks": ["database", "queue", "disk", "roots"], "warnings": [NOBODY]}
+
+
+def test_a_worker_that_is_alive_ends_the_warning(service: RunningService) -> None:
+    identity = WorkerIdentity.of_this_process(service.settings)
+    with service.database.writing() as session:
+        liveness.beat(session, identity)
+    assert service.client.get("/readyz").json()["warnings"] == []
+    with service.database.writing() as session:
+        session.get_one(WorkerRow, identity.name).expires_at = database_time(session)
+    assert service.client.get("/readyz").json()["warnings"] == [NOBODY]
+    with service.database.writing() as session:
+        liveness.beat(session, identity)
+        liveness.end(session, identity)
+    assert service.client.get("/readyz").json()["warnings"] == [NOBODY]
 
 
 def test_readiness_is_told_to_everybody(tmp_path: Path) -> None:
@@ -96,4 +116,4 @@ def test_a_check_that_hangs_has_failed(service: RunningService, monkeypatch: pyt
 def test_asking_for_the_queue_takes_no_message(service: RunningService) -> None:
     service.submit()
     queue = service.application.state.service.queue
-    assert [waiting_messages(queue) for _ in range(2)] == [1, 1]
+    assert [waiting_messages(queue) for _ in range(2)] == [{"cpu": 1, "cuda": 0}] * 2
