@@ -16,6 +16,8 @@ NinforgeError
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 ├── JobStateError        a job that is not in a state in which it can be done what was asked for
 ├── KeyReusedError       an Idempotency-Key that was sent with another body before
+├── RecipeTakenError     id and revision of a recipe under which another one is stored
+├── RegisteredRecipeError  the id of a registered recipe, which can be neither stored nor removed
 └── CancelledError       the work was asked to stop
 """
 
@@ -147,6 +149,16 @@ class JobStateError(NinforgeError):
 class KeyReusedError(NinforgeError):
     slug = "key-reused"
     title = "Key used for another body"
+
+
+class RecipeTakenError(NinforgeError):
+    slug = "recipe-taken"
+    title = "Another recipe has this id and revision"
+
+
+class RegisteredRecipeError(NinforgeError):
+    slug = "registered-recipe"
+    title = "The id is that of a registered recipe"
 
 
 class CancelledError(NinforgeError):

@@ -14,6 +14,8 @@ from schemas.errors import (
     KeyReusedError,
     NinforgeError,
     OutputError,
+    RecipeTakenError,
+    RegisteredRecipeError,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -45,6 +47,8 @@ _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     OutputError: HTTPStatus.INSUFFICIENT_STORAGE,
     JobStateError: HTTPStatus.CONFLICT,
     KeyReusedError: HTTPStatus.CONFLICT,
+    RecipeTakenError: HTTPStatus.CONFLICT,
+    RegisteredRecipeError: HTTPStatus.CONFLICT,
     CancelledError: HTTPStatus.CONFLICT,
 }
 """Every other error of the engine means that what was sent cannot be processed: 422."""

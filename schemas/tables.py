@@ -39,6 +39,9 @@ HEX_DIGEST = String(64)
 """SHA-256 or BLAKE3 in lower-case hexadecimal digits."""
 
 
+ORDERED_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that sorts by its characters' numbers, on both and as Python does."""
+
 MAX_KEY = 255
 """Characters of an `Idempotency-Key`."""
 
@@ -81,6 +84,41 @@ class Base(DeclarativeBase):
     }
 
 
+class RecipeRow(Base):
+    """The document of a recipe, once for all jobs and stored recipes that have the same, and as long as there is one.
+
+    `sha256` is of its JSON with members in the order of their names. It is not the identity that recipe.md defines,
+    which leaves out evidence and titles, and changes with the `let` of a job.
+    """
+
+    __tablename__ = "recipes"
+
+    sha256: Mapped[str] = mapped_column(HEX_DIGEST, primary_key=True)
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class StoredRecipeRow(Base):
+    """One revision of a recipe that was stored to be used by its id, with what lists show of it."""
+
+    __tablename__ = "stored_recipes"
+
+    id: Mapped[str] = mapped_column(ORDERED_TEXT, primary_key=True)
+    revision: Mapped[int] = mapped_column(BIG_INTEGER, primary_key=True, autoincrement=False)
+    document_sha256: Mapped[str] = mapped_column(HEX_DIGEST, ForeignKey("recipes.sha256"))
+    text: Mapped[str | None] = mapped_column(Text, deferred=True)
+    """The YAML that it was sent as, comments and all; None for JSON."""
+    sha256: Mapped[str] = mapped_column(HEX_DIGEST)
+    """Of its canonical form (recipe.md, Identity)."""
+    title: Mapped[str | None] = mapped_column(Text)
+    target: Mapped[str | None] = mapped_column(Text)
+    architecture: Mapped[str | None] = mapped_column(Text)
+    objects: Mapped[int]
+    created_at: Mapped[datetime]
+    recipe: Mapped[RecipeRow] = relationship()
+
+    __table_args__ = (Index(None, "document_sha256"),)
+
+
 class JobRow(Base):
     """One conversion, or one upgrade, which has no recipe. Ids sort by the time of submission."""
 
@@ -94,7 +132,7 @@ class JobRow(Base):
     recipe_id: Mapped[str | None] = mapped_column(Text)
     recipe_revision: Mapped[int | None] = mapped_column(BIG_INTEGER)
     recipe_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST)
-    recipe_document: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
+    recipe_document_sha256: Mapped[str | None] = mapped_column(HEX_DIGEST, ForeignKey("recipes.sha256"))
     """The recipe as submitted, so that a later edition of a registered one does not reach into a running job."""
     let: Mapped[dict[str, Any]] = mapped_column(JSON)
     sources: Mapped[dict[str, str]] = mapped_column(JSON)
@@ -142,8 +180,13 @@ class JobRow(Base):
     attempts: Mapped[list[AttemptRow]] = relationship(
         order_by="AttemptRow.number", cascade="all, delete-orphan", passive_deletes=True
     )
+    recipe: Mapped[RecipeRow | None] = relationship()
 
-    __table_args__ = (Index(None, "state"), Index(None, "queued_by", "state"))
+    __table_args__ = (
+        Index(None, "state"),
+        Index(None, "queued_by", "state"),
+        Index(None, "recipe_document_sha256"),
+    )
 
 
 class AttemptRow(Base):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from workers.engine.recipe.document_text import read_text_document
 from workers.engine.recipe.registered import registered_text
 
 
+@cache
 def registered_document(recipe_id: str) -> Mapping[str, Any]:
     """The document of a registered recipe. Raises RegistryError for an id that is not registered."""
     document = read_text_document(registered_text(recipe_id), where=recipe_id).data

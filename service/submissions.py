@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.errors import DeviceError, Fault, RecipeError, RegistryError
+from schemas.errors import DeviceError, Fault, RecipeError
 from schemas.interface import JobRequest
 from service.registered_documents import registered_document
+from workers.database import Database
 from workers.devices import CUDA
 from workers.engine.packaging import Packaging
+from workers.engine.recipe.registered import registered_ids
+from workers.recipe_records import stored_recipe
 from workers.settings import Settings
 from workers.submission import Submission
 
 
-def submission_of(body: JobRequest) -> Submission:
-    """What a body asks for. Raises RecipeError for the id of a recipe that is not registered."""
+def submission_of(body: JobRequest, database: Database) -> Submission:
+    """What a body asks for. Raises RecipeError for the id of a recipe that is neither registered nor stored."""
     return Submission(
-        document=body.recipe if isinstance(body.recipe, dict) else _registered(body.recipe),
+        document=body.recipe if isinstance(body.recipe, dict) else _known(body.recipe, database),
         let=body.let,
         sources=body.sources,
         resources=body.resources,
@@ -36,9 +39,13 @@ def require_device(body: JobRequest, settings: Settings) -> None:
         )
 
 
-def _registered(recipe_id: str) -> Mapping[str, Any]:
-    try:
+def _known(recipe_id: str, database: Database) -> Mapping[str, Any]:
+    if recipe_id in registered_ids():
         return registered_document(recipe_id)
-    except RegistryError as error:
-        fault = Fault("/recipe", f"expected {error.expected}, found {error.found}")
-        raise RecipeError("recipe", [fault], expected="a registered recipe, or a document") from None
+    with database.reading() as session:
+        stored = stored_recipe(session, recipe_id)
+        if stored is not None:
+            return stored.recipe.document
+    expected = f"one of {', '.join(registered_ids())}, or the id of a stored recipe"
+    fault = Fault("/recipe", f"expected {expected}, found {recipe_id!r}")
+    raise RecipeError("recipe", [fault], expected="a registered or stored recipe, or a document")

@@ -24,7 +24,6 @@ def job_row(state: JobState = JobState.QUEUED) -> JobRow:
         recipe_id="acme",
         recipe_revision=1,
         recipe_sha256="0" * 64,
-        recipe_document={},
         let={},
         sources={},
         resources={},

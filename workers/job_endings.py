@@ -17,7 +17,7 @@ from schemas.errors import JobStateError
 from schemas.problems import Problem
 from schemas.states import ACTIVE_STATES, JobState
 from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, ProgressSampleRow, SourceTensorRow
-from workers import claims, job_events
+from workers import claims, job_events, recipe_records
 from workers.claims import Claim
 from workers.database import Database
 from workers.storage import Storage
@@ -88,7 +88,9 @@ def remove(session: Session, job: JobRow) -> Leftovers:
     """Removes a locked job that has ended. Raises JobStateError."""
     _require_state(job, FINAL_STATES)
     leftovers = Leftovers(job.id, claims.revoke_all(session, job), _stored_files(job))
+    document = job.recipe_document_sha256
     session.delete(job)
+    recipe_records.discard_document(session, document)
     return leftovers
 
 

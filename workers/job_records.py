@@ -15,7 +15,7 @@ from schemas.report import EncodedObject, ReportHead, VerifiedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from schemas.upgrade_report import UpgradeReportHead
-from workers import claims, job_events
+from workers import claims, job_events, recipe_records
 from workers.claims import Claim
 from workers.database import database_time
 from workers.engine.container.directory import Framing
@@ -36,7 +36,7 @@ def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, 
         recipe_id=recipe.id,
         recipe_revision=recipe.revision,
         recipe_sha256=recipe.sha256,
-        recipe_document=dict(submission.document),
+        recipe_document_sha256=recipe_records.hold_document(session, submission.document),
         let=dict(submission.let),
         sources=dict(submission.sources),
         resources=dict(submission.resources),

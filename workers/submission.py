@@ -13,8 +13,8 @@ from schemas.recipe.pointer import escape
 from schemas.tables import JobRow
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
-from workers.engine.recipe.load import expand_document
 from workers.engine.sources.roots import Roots
+from workers.recipe_expansion import expanded
 from workers.settings import Settings
 
 
@@ -35,7 +35,7 @@ class Submission:
     def of(cls, job: JobRow) -> Submission:
         """What a job was submitted with."""
         return cls(
-            document=job.recipe_document or {},
+            document={} if job.recipe is None else job.recipe.document,
             let=job.let,
             sources=job.sources,
             resources=job.resources,
@@ -47,7 +47,7 @@ class Submission:
 
     def expand(self) -> ExpandedRecipe:
         """The recipe. Raises RecipeError with all its faults."""
-        return expand_document(self.document, where="recipe", let=self.let)
+        return expanded(self.document, self.let)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def submit(body: JobRequest, service: CurrentService, key: OptionalKey, response
 
 def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Job:
     require_device(body, service.settings)
-    submission = submission_of(body)
+    submission = submission_of(body, service.database)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
     name = body.name or recipe.id

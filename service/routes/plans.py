@@ -16,4 +16,4 @@ router = APIRouter(prefix="/v1/plans", tags=["plans"], route_class=StrictJsonRou
 @router.post("")
 def plan(body: JobRequest, service: CurrentService) -> PlanDocument:
     """Plans what a job with this body would do, from headers alone."""
-    return plan_submission(submission_of(body), service.settings).document()
+    return plan_submission(submission_of(body, service.database), service.settings).document()

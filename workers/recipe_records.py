@@ -1,0 +1,127 @@
+"""Recipes in SQL: documents that jobs refer to, and stored recipes, which are used by their ids.
+
+A document is there as long as a job or a stored recipe refers to it. Whoever comes to refer to it locks its row, and so
+does whoever removes the last that did; on SQLite one transaction at a time writes anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from schemas.errors import RecipeTakenError
+from schemas.recipe.expanded import ExpandedRecipe
+from schemas.tables import Base, JobRow, RecipeRow, StoredRecipeRow
+from workers.database import database_time
+from workers.recipe_expansion import document_sha256
+
+
+def hold_document(session: Session, document: Mapping[str, Any]) -> str:
+    """Sees to it that a document is there, and stays until the transaction ends. Its SHA-256."""
+    sha256 = document_sha256(document)
+    insert = _insert(session)
+    held = select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update(read=True, key_share=True)
+    while session.scalar(held) is None:
+        session.execute(insert(RecipeRow).values(sha256=sha256, document=dict(document)).on_conflict_do_nothing())
+    return sha256
+
+
+def discard_document(session: Session, sha256: str | None) -> None:
+    """Removes a document that nothing refers to any more."""
+    if sha256 is None:
+        return
+    session.flush()
+    session.scalar(select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update())
+    referred = or_(
+        exists().where(JobRow.recipe_document_sha256 == sha256),
+        exists().where(StoredRecipeRow.document_sha256 == sha256),
+    )
+    session.execute(delete(RecipeRow).where(RecipeRow.sha256 == sha256, ~referred))
+
+
+def store_recipe(
+    session: Session, document: Mapping[str, Any], recipe: ExpandedRecipe, *, text: str | None
+) -> tuple[StoredRecipeRow, bool]:
+    """Stores what a document expands to, and whether it was not there yet. Where the same document is stored already,
+    the text that it was sent as then stays.
+
+    Raises RecipeTakenError if another document is stored under id and revision.
+    """
+    sha256 = hold_document(session, document)
+    insert = _insert(session)
+    added = session.execute(
+        insert(StoredRecipeRow)
+        .values(
+            id=recipe.id,
+            revision=recipe.revision,
+            document_sha256=sha256,
+            text=text,
+            sha256=recipe.sha256,
+            title=recipe.title,
+            target=recipe.target,
+            architecture=recipe.architecture,
+            objects=len(recipe.resources) + len(recipe.objects),
+            created_at=database_time(session),
+        )
+        .on_conflict_do_nothing()
+        .returning(StoredRecipeRow.id)
+    ).all()
+    row = session.get_one(StoredRecipeRow, (recipe.id, recipe.revision))
+    if row.document_sha256 != sha256:
+        raise RecipeTakenError(
+            f"recipe {recipe.id}",
+            expected=f"a new revision, or the document that is stored as revision {recipe.revision}",
+            found="another document",
+        )
+    return row, bool(added)
+
+
+def stored_recipe(session: Session, recipe_id: str, revision: int | None = None) -> StoredRecipeRow | None:
+    """One revision of a stored recipe, the newest where none is named; None if there is none."""
+    query = select(StoredRecipeRow).where(StoredRecipeRow.id == recipe_id)
+    if revision is not None:
+        query = query.where(StoredRecipeRow.revision == revision)
+    return session.scalar(query.order_by(StoredRecipeRow.revision.desc()).limit(1))
+
+
+def stored_revisions(session: Session, recipe_id: str) -> list[int]:
+    """The revisions of a stored recipe, newest first."""
+    query = select(StoredRecipeRow.revision).where(StoredRecipeRow.id == recipe_id)
+    return list(session.scalars(query.order_by(StoredRecipeRow.revision.desc())))
+
+
+def newest_stored_recipes(session: Session, *, text: str | None, after: str, limit: int) -> list[StoredRecipeRow]:
+    """The newest revision of each stored recipe whose id comes after this one, with `text` in its id or title."""
+    newest = (
+        select(StoredRecipeRow.id, func.max(StoredRecipeRow.revision).label("revision"))
+        .where(StoredRecipeRow.id > after)
+        .group_by(StoredRecipeRow.id)
+        .subquery()
+    )
+    query = select(StoredRecipeRow).join(
+        newest, (StoredRecipeRow.id == newest.c.id) & (StoredRecipeRow.revision == newest.c.revision)
+    )
+    if text is not None:
+        columns = (StoredRecipeRow.id, StoredRecipeRow.title)
+        query = query.where(or_(*(column.icontains(text, autoescape=True) for column in columns)))
+    return list(session.scalars(query.order_by(StoredRecipeRow.id).limit(limit)))
+
+
+def remove_stored_recipe(session: Session, recipe_id: str, revision: int | None) -> int:
+    """Removes one revision of a stored recipe, or all where none is named; how many there were. Jobs keep theirs."""
+    query = delete(StoredRecipeRow).where(StoredRecipeRow.id == recipe_id)
+    if revision is not None:
+        query = query.where(StoredRecipeRow.revision == revision)
+    documents = list(session.scalars(query.returning(StoredRecipeRow.document_sha256)))
+    for sha256 in sorted(set(documents)):
+        discard_document(session, sha256)
+    return len(documents)
+
+
+def _insert(session: Session) -> Callable[[type[Base]], Any]:
+    """The database's own INSERT, which both call the same."""
+    return postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
