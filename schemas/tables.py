@@ -167,6 +167,8 @@ class JobRow(Base):
     furthest: Mapped[float] = mapped_column(default=0.0)
     """The largest share of the present attempt that was ever told as done: work of a lost worker is done again, and
     nobody is to see a job go back."""
+    pinned: Mapped[bool] = mapped_column(default=False)
+    """Whether it stays until it is unpinned, whoever would remove it and however old it is."""
     lost_claims: Mapped[int] = mapped_column(default=0)
     """Claims that expired since the job last made progress."""
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
@@ -186,6 +188,7 @@ class JobRow(Base):
         Index(None, "state"),
         Index(None, "queued_by", "state"),
         Index(None, "recipe_document_sha256"),
+        Index(None, "finished_at"),
     )
 
 
@@ -232,6 +235,24 @@ class ProgressSampleRow(Base):
     at: Mapped[datetime] = mapped_column(primary_key=True)
     state: Mapped[JobState]
     bytes_done: Mapped[int] = mapped_column(BIG_INTEGER)
+
+
+class WebhookEventRow(Base):
+    """That a job has ended, to be told to the webhook: there until a receiver has taken it, or for a day. It outlives
+    the job."""
+
+    __tablename__ = "webhook_events"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    job_id: Mapped[UUID]
+    body: Mapped[str] = mapped_column(Text)
+    """The job as it was then, as it is sent."""
+    created_at: Mapped[datetime]
+    due_at: Mapped[datetime]
+    """When it is to be sent next; later than now while one process is sending it."""
+    attempts: Mapped[int] = mapped_column(default=0)
+
+    __table_args__ = (Index(None, "due_at"),)
 
 
 class ArtifactPartRow(Base):
