@@ -4,6 +4,7 @@ NinforgeError
 ├── RegistryError        a name outside the closed registry, or a pairing or shape that it does not allow
 ├── RecipeError          a recipe document with faults; carries all of them, each with its JSON pointer
 ├── SourceError          a checkpoint, shard, tensor header or file that is not what it should be
+├── FetchError           a host that does not give a remote source, and may do so later
 ├── PlanError            recipe and sources do not fit together; carries all faults
 ├── WordError            a source word that the format cannot hold, with object, tensor and coordinate
 ├── ArchitectureError    configs or objects that are not a model of a registered architecture; carries all faults
@@ -89,6 +90,11 @@ class RecipeError(FaultyDocumentError):
 class SourceError(NinforgeError):
     slug = "source"
     title = "A source cannot be used"
+
+
+class FetchError(NinforgeError):
+    slug = "fetch"
+    title = "A source could not be fetched"
 
 
 class PlanError(FaultyDocumentError):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.errors import (
     CancelledError,
     FaultyDocumentError,
+    FetchError,
     JobStateError,
     KeyReusedError,
     NinforgeError,
@@ -45,6 +46,7 @@ class Problem(BaseModel):
 
 _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     OutputError: HTTPStatus.INSUFFICIENT_STORAGE,
+    FetchError: HTTPStatus.BAD_GATEWAY,
     JobStateError: HTTPStatus.CONFLICT,
     KeyReusedError: HTTPStatus.CONFLICT,
     RecipeTakenError: HTTPStatus.CONFLICT,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from workers.devices import WorkerDevice
+from workers.remote.settings import RemoteSettings
 from workers.tokens import Token, parse_tokens
 
 
@@ -29,7 +30,7 @@ def _below_data(settings: dict[str, Any]) -> tuple[Path, ...]:
     return (settings["data"] / "sources",) if "data" in settings else ()
 
 
-class Settings(BaseSettings):
+class Settings(RemoteSettings):
     """Every setting with its default. The variable of `source_roots` is `NINFORGE_SOURCE_ROOTS`, and so on."""
 
     model_config = SettingsConfigDict(env_prefix="NINFORGE_", frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -1,0 +1,112 @@
+"""The HTTP client for everything remote: every request and redirect is to a listed host, at a checked address."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import httpcore2
+import httpx2
+
+from schemas.errors import FetchError, SourceError
+from workers.remote.hosts import HostRefusedError, SourceHosts
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 30.0
+MAX_REDIRECTS = 5
+MAX_CONNECTIONS = 16
+
+# Addresses of files carry signatures where a host redirects to its store of large ones.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+
+class _CheckedBackend(httpcore2.NetworkBackend):
+    """Connects to the very addresses that were checked: a name is resolved once, so that no second answer counts."""
+
+    def __init__(self, hosts: SourceHosts) -> None:
+        self._hosts = hosts
+        self._plain = httpcore2.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        failure: Exception = httpcore2.ConnectError("no address")
+        try:
+            addresses = self._hosts.addresses(host, port)
+        except OSError as error:
+            raise httpcore2.ConnectError(f"the name is not resolved: {error.strerror}") from error
+        for address in addresses:
+            try:
+                return self._plain.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+
+class _CheckedTransport(httpx2.HTTPTransport):
+    """Refuses requests to hosts that are not listed, and redirects from https to http."""
+
+    def __init__(self, hosts: SourceHosts, context: ssl.SSLContext) -> None:
+        # In place of the parent's own pool: one that could be reached around the checked backend never exists.
+        self._hosts = hosts
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=context, max_connections=MAX_CONNECTIONS, network_backend=_CheckedBackend(hosts)
+        )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._hosts.require(request.url)
+        response = super().handle_request(request)
+        target = response.headers.get("Location")
+        if target is not None and request.url.scheme == "https" and request.url.join(target).scheme == "http":
+            response.close()
+            raise HostRefusedError(
+                f"host {request.url.host}", expected="redirects by https", found="one from https to http"
+            )
+        return response
+
+
+def checked_client(hosts: SourceHosts) -> httpx2.Client:
+    """A client that asks these hosts only. Proxies and passwords of the environment are left aside, since they would
+    lead around the checks."""
+    return httpx2.Client(
+        transport=_CheckedTransport(hosts, httpx2.create_ssl_context()),
+        trust_env=False,
+        follow_redirects=True,
+        max_redirects=MAX_REDIRECTS,
+        timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+    )
+
+
+@contextmanager
+def told_of(owner: str) -> Iterator[None]:
+    """Tells what goes wrong while something is fetched in words that `owner` begins.
+
+    Raises SourceError for what is refused, FetchError for a host that does not answer as it should.
+    """
+    try:
+        yield
+    except HostRefusedError as error:
+        raise SourceError(f"{owner}, {error.where}", expected=error.expected, found=error.found) from error
+    except httpx2.TooManyRedirects:
+        raise SourceError(owner, expected=f"at most {MAX_REDIRECTS} redirects", found="more") from None
+    except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+        raise SourceError(owner, expected="addresses by https", found="another one") from None
+    except httpx2.TimeoutException as error:
+        raise FetchError(owner, expected="an answer in time", found=_words(error)) from None
+    except httpx2.TransportError as error:
+        raise FetchError(owner, expected="an answer", found=_words(error)) from None
+
+
+def _words(error: httpx2.TransportError) -> str:
+    try:
+        host = f" from {error.request.url.host}"
+    except RuntimeError:
+        host = ""
+    return f"{str(error) or 'none'}{host}"
