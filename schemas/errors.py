@@ -16,6 +16,7 @@ NinforgeError
 ├── ServiceError         a service that does not answer, or not as the interface says
 ├── OutputError          a place that cannot be written: taken, full, or not allowed
 ├── JobStateError        a job that is not in a state in which it can be done what was asked for
+├── TooManyJobsError     a job more than may be active at once
 ├── KeyReusedError       an Idempotency-Key that was sent with another body before
 ├── RecipeTakenError     id and revision of a recipe under which another one is stored
 ├── RegisteredRecipeError  the id of a registered recipe, which can be neither stored nor removed
@@ -150,6 +151,11 @@ class OutputError(NinforgeError):
 class JobStateError(NinforgeError):
     slug = "wrong-state"
     title = "Not in this state of the job"
+
+
+class TooManyJobsError(NinforgeError):
+    slug = "too-many-jobs"
+    title = "Too many active jobs"
 
 
 class KeyReusedError(NinforgeError):

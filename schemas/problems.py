@@ -17,6 +17,7 @@ from schemas.errors import (
     OutputError,
     RecipeTakenError,
     RegisteredRecipeError,
+    TooManyJobsError,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -49,6 +50,7 @@ _STATUS: Mapping[type[NinforgeError], HTTPStatus] = {
     FetchError: HTTPStatus.BAD_GATEWAY,
     JobStateError: HTTPStatus.CONFLICT,
     KeyReusedError: HTTPStatus.CONFLICT,
+    TooManyJobsError: HTTPStatus.TOO_MANY_REQUESTS,
     RecipeTakenError: HTTPStatus.CONFLICT,
     RegisteredRecipeError: HTTPStatus.CONFLICT,
     CancelledError: HTTPStatus.CONFLICT,

@@ -49,6 +49,13 @@ def unknown_job(job_id: UUID | str) -> HTTPException:
     return HTTPException(HTTPStatus.NOT_FOUND, f"There is no job {job_id}.")
 
 
+def _token_name(request: Request) -> str:
+    name: str = request.user.display_name
+    return name
+
+
 CurrentService = Annotated[Service, Depends(_service)]
+TokenName = Annotated[str, Depends(_token_name)]
+"""Of the token that the request showed; empty where there are none."""
 JobId = Annotated[UUID, Depends(_job_id)]
 Limit = Annotated[int, Query(ge=1, le=1000)]

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from schemas.errors import NinforgeError
+from schemas.errors import NinforgeError, TooManyJobsError
 from schemas.problems import MEDIA_TYPE, Problem, ProblemFault, problem
 from schemas.recipe.pointer import escape
 from workers.public_problems import public_problem
@@ -30,6 +30,7 @@ from workers.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+_COME_BACK = {"Retry-After": "30"}
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 _SLUGS: Mapping[HTTPStatus, str] = {
@@ -88,12 +89,16 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
     def engine_error(_: Request, error: NinforgeError) -> Response:
         return ProblemResponse(public_problem(error, settings))
 
+    @application.exception_handler(TooManyJobsError)
+    def too_many_jobs(_: Request, error: TooManyJobsError) -> Response:
+        return ProblemResponse(public_problem(error, settings), _COME_BACK)
+
     @application.exception_handler(OperationalError)
     def unusable_database(_: Request, error: OperationalError) -> Response:
         logger.error("the database cannot be used: %s", error.__cause__ or error)
         detail = "The database cannot be used now, for its disk is full or it does not answer. Try again later."
         unavailable = HTTPStatus.SERVICE_UNAVAILABLE
-        return ProblemResponse(problem("database", unavailable, "Database not usable", detail), {"Retry-After": "30"})
+        return ProblemResponse(problem("database", unavailable, "Database not usable", detail), _COME_BACK)
 
     @application.exception_handler(RequestValidationError)
     def invalid_request(_: Request, error: RequestValidationError) -> Response:

@@ -12,11 +12,12 @@ from fastapi import Depends, Header, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from schemas.errors import KeyReusedError
+from schemas.errors import KeyReusedError, TooManyJobsError
 from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service import job_documents
-from service.dependencies import Service
+from service.dependencies import Service, TokenName
+from workers import job_limits
 from workers.application import wake
 from workers.devices import queue_of
 
@@ -37,6 +38,7 @@ class SubmissionKey:
 
 def _submission_key(
     request: Request,
+    token: TokenName,
     idempotency_key: Annotated[
         str | None,
         Header(
@@ -49,7 +51,7 @@ def _submission_key(
 ) -> SubmissionKey | None:
     if idempotency_key is None:
         return None
-    return SubmissionKey(request.user.display_name, idempotency_key, request.url.path)
+    return SubmissionKey(token, idempotency_key, request.url.path)
 
 
 OptionalKey = Annotated[SubmissionKey | None, Depends(_submission_key)]
@@ -72,19 +74,22 @@ def submitted_before(service: Service, key: SubmissionKey | None, body: Body) ->
         return job_documents.job_document(session, session.get_one(JobRow, row.job_id))
 
 
-def submit_once(service: Service, key: SubmissionKey | None, body: Body, add: Callable[[Session], JobRow]) -> Job:
-    """Adds a job with its key, in one transaction, and wakes a worker. If another request with this key was faster,
-    the job is the other's."""
+def submit_once(
+    service: Service, token: str, key: SubmissionKey | None, body: Body, add: Callable[[Session], JobRow]
+) -> Job:
+    """Adds a job of a token with its key, in one transaction, and wakes a worker. If another request with this key was
+    faster, the job is the other's. Raises TooManyJobsError."""
     try:
         with service.database.writing() as session:
             job = add(session)
+            job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
             if key is not None:
                 session.flush()
                 digest = key.body_sha256(body)
                 session.add(SubmissionKeyRow(owner=key.owner, key=key.key, body_sha256=digest, job_id=job.id))
                 session.flush()
             document = job_documents.job_document(session, job)
-    except IntegrityError:
+    except (IntegrityError, TooManyJobsError):  # the other may have taken the last place
         earlier = submitted_before(service, key, body)
         if earlier is None:
             raise

@@ -66,6 +66,9 @@ class Settings(RemoteSettings):
     max_body_bytes: PositiveInt = 8 << 20
     """Largest body of a request: a recipe may have 4 MiB of text, and more once written as JSON."""
 
+    max_active_jobs_per_token: PositiveInt = 1000
+    """Jobs of one token that may wait or be under way at once, or of all callers where there are no tokens."""
+
     device: WorkerDevice = "cpu"
     """Where a worker encodes: `cpu`, or `cuda` on the first NVIDIA GPU that it sees. Jobs that ask for `cuda` go to
     workers that have one."""

@@ -15,11 +15,11 @@ from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow
 from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
-from service.dependencies import CurrentService, JobId, Limit, Service, unknown_job
+from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, unknown_job
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
 from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
-from workers import claims, job_endings, job_records
+from workers import claims, job_endings, job_limits, job_records
 from workers.application import wake
 from workers.devices import queue_of
 from workers.submission import locate
@@ -28,21 +28,25 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
-def submit(body: JobRequest, service: CurrentService, key: OptionalKey, response: Response) -> Job:
+def submit(body: JobRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
-    document = submitted_before(service, key, body) or _submit(body, service, key)
+    document = submitted_before(service, key, body) or _submit(body, service, token, key)
     response.headers["Location"] = f"{router.prefix}/{document.id}"
     return document
 
 
-def _submit(body: JobRequest, service: Service, key: SubmissionKey | None) -> Job:
+def _submit(body: JobRequest, service: Service, token: str, key: SubmissionKey | None) -> Job:
     require_device(body, service.settings)
     submission = submission_of(body, service.database)
     recipe = submission.expand()
     locate(submission, recipe, service.settings)
     name = body.name or recipe.id
-    return submit_once(service, key, body, lambda session: job_records.submit(session, submission, recipe, name=name))
+
+    def add(session: Session) -> JobRow:
+        return job_records.submit(session, submission, recipe, name=name)
+
+    return submit_once(service, token, key, body, add)
 
 
 @router.get("")
@@ -77,11 +81,12 @@ def cancel(job_id: JobId, service: CurrentService) -> Job:
 
 
 @router.post("/{job_id}/retry", status_code=HTTPStatus.ACCEPTED)
-def retry(job_id: JobId, service: CurrentService) -> Job:
+def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
     """Queues a job that failed or was cancelled once more, from the start; how it ended is kept in `attempts`."""
     with service.database.writing() as session:
         job = _locked(session, job_id)
         job_endings.retry(session, job)
+        job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
         document = job_documents.job_document(session, job)
     wake(service.queue, job_id, queue_of(document.device))
     return document

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.interface import Job, UpgradeRequest
 from schemas.tables import JobRow
-from service.dependencies import CurrentService, Service
+from service.dependencies import CurrentService, Service, TokenName
 from service.routes import jobs
 from service.strict_json import StrictJsonRoute
 from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
@@ -21,15 +21,17 @@ router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonR
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
-def submit(body: UpgradeRequest, service: CurrentService, key: OptionalKey, response: Response) -> Job:
+def submit(
+    body: UpgradeRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response
+) -> Job:
     """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
     that is not allowed are told at once; what words and resources show is the job's error later."""
-    document = submitted_before(service, key, body) or _submit(body, service, key)
+    document = submitted_before(service, key, body) or _submit(body, service, token, key)
     response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
     return document
 
 
-def _submit(body: UpgradeRequest, service: Service, key: SubmissionKey | None) -> Job:
+def _submit(body: UpgradeRequest, service: Service, token: str, key: SubmissionKey | None) -> Job:
     with service.database.reading() as session:
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
     name = _checked_name(submission, service)
@@ -38,7 +40,7 @@ def _submit(body: UpgradeRequest, service: Service, key: SubmissionKey | None) -
         require_stored(session, submission)
         return job_records.submit_upgrade(session, submission, name=name)
 
-    return submit_once(service, key, body, add)
+    return submit_once(service, token, key, body, add)
 
 
 def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:

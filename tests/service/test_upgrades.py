@@ -98,6 +98,20 @@ def test_an_upgrade_is_a_job_like_any_other(site: Site, by: str) -> None:
     assert payload_of(new) == payload_of(site.old)
 
 
+def test_an_upgrade_counts_among_the_jobs_that_are_not_finished(site: Site) -> None:
+    first = site.submit(artifact="old.ninfer")
+    state = site.service.application.state
+    usual = state.service
+    limited = usual.settings.model_copy(update={"max_active_jobs_per_token": 1})
+    state.service = type(usual)(limited, usual.database, usual.storage, usual.queue)
+    try:
+        answer = site.service.client.post("/v1/upgrades", json={"artifact": "old.ninfer"})
+        assert_problem(answer, 429, "too-many-jobs")
+    finally:
+        state.service = usual
+    assert site.service.work(first["id"])["state"] == "ready"
+
+
 def test_the_report_says_of_what_it_was_made(site: Site) -> None:
     job = site.submit(artifact="old.ninfer", chat_template="template.jinja")
     done = site.service.work(job["id"])
