@@ -146,8 +146,8 @@ class Attempt(Answer):
 
 class Job(Answer):
     """One conversion, or one upgrade: then `recipe` is None and `upgrade` what was asked for. `framing` is `auto` until
-    planning has chosen one, and `execution` None until then: whether an engine runs the artifact. `attempts` are those
-    before the present one, oldest first."""
+    planning has chosen one, and `execution` None until then: whether an engine runs the artifact. A `pinned` one is not
+    removed. `attempts` are those before the present one, oldest first."""
 
     id: UUID
     name: str
@@ -164,6 +164,7 @@ class Job(Answer):
     progress: Progress
     error: Problem | None
     artifact: Artifact | None
+    pinned: bool
     attempts: tuple[Attempt, ...]
 
 

@@ -1,4 +1,4 @@
-"""Jobs and objects as the interface shows them, read from SQL."""
+"""Lists of jobs and objects, reports and manifests as the interface shows them, read from SQL."""
 
 from __future__ import annotations
 
@@ -8,33 +8,12 @@ from uuid import UUID
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session, selectinload
 
-from schemas.interface import (
-    Artifact,
-    ArtifactManifest,
-    ArtifactPart,
-    Attempt,
-    Job,
-    JobReport,
-    ManifestPart,
-    Page,
-    Progress,
-    UpgradeJobReport,
-    UpgradeRequest,
-)
-from schemas.minimum_reader import minimum_reader
-from schemas.problems import Problem
-from schemas.report import ExecutionRecord, ObjectReport, RecipeIdentity, ReportHead, SourceTensorRecord
+from schemas.interface import ArtifactManifest, Job, JobReport, ManifestPart, Page, UpgradeJobReport
+from schemas.report import ObjectReport, ReportHead, SourceTensorRecord
 from schemas.states import JobState, ObjectState
-from schemas.tables import AttemptRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from schemas.upgrade_report import UpgradeReportHead
-from workers.job_progress import progress_of
-from workers.upgrade_submission import UpgradeSubmission
-
-
-def job_document(session: Session, job: JobRow) -> Job:
-    """One job."""
-    [document] = _documents(session, [job])
-    return document
+from workers.job_document import artifact_of, job_document, job_documents
 
 
 def job_page(
@@ -57,7 +36,7 @@ def job_page(
         query = query.where(JobRow.id < cursor)
     jobs = session.scalars(query).all()
     shown = jobs[:limit]
-    return Page(items=tuple(_documents(session, shown)), next=str(shown[-1].id) if len(jobs) > limit else None)
+    return Page(items=tuple(job_documents(session, shown)), next=str(shown[-1].id) if len(jobs) > limit else None)
 
 
 def object_page(
@@ -77,6 +56,12 @@ def object_page(
     )
 
 
+def object_report(session: Session, row: ObjectRow) -> ObjectReport:
+    """One object of a job."""
+    [report] = _object_reports(session, row.job_id, [row])
+    return report
+
+
 def job_report(session: Session, job: JobRow) -> JobReport | UpgradeJobReport:
     """The report of a job that is ready."""
     report: type[JobReport] | type[UpgradeJobReport] = JobReport if job.upgrade is None else UpgradeJobReport
@@ -87,19 +72,6 @@ def job_report(session: Session, job: JobRow) -> JobReport | UpgradeJobReport:
             "objects": _object_reports(session, job.id, rows),
             "job": job_document(session, job),
         }
-    )
-
-
-def artifact_of(job: JobRow) -> Artifact:
-    """The artifact of a job that is ready."""
-    if job.state is not JobState.READY or not job.parts or job.framing is None:
-        raise ValueError(f"expected a job that is ready, found {job.id} in state {job.state}")
-    parts = tuple(ArtifactPart(name=one.name, bytes=one.bytes, sha256=one.sha256) for one in job.parts)
-    return Artifact(
-        bytes=sum(part.bytes for part in parts),
-        sha256=parts[0].sha256,
-        minimum_reader=minimum_reader(job.framing),
-        parts=parts,
     )
 
 
@@ -117,54 +89,6 @@ def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifes
             ManifestPart(**dict(part), index=index, url=url(index)) for index, part in enumerate(artifact.parts)
         ),
     )
-
-
-def _documents(session: Session, jobs: Sequence[JobRow]) -> list[Job]:
-    progress = progress_of(session, jobs)
-    return [_job(job, progress[job.id]) for job in jobs]
-
-
-def _job(job: JobRow, progress: Progress) -> Job:
-    return Job(
-        id=job.id,
-        name=job.name,
-        state=job.state,
-        recipe=_recipe(job),
-        upgrade=_upgrade(job),
-        framing="auto" if job.framing is None else job.framing,
-        execution=None if job.execution is None else ExecutionRecord.model_validate(job.execution),
-        verify=job.verify,
-        device=job.device,
-        created_at=job.created_at,
-        started_at=job.started_at,
-        finished_at=job.finished_at,
-        progress=progress,
-        error=None if job.error is None else Problem.model_validate(job.error),
-        artifact=artifact_of(job) if job.state is JobState.READY else None,
-        attempts=tuple(_attempt(attempt) for attempt in job.attempts),
-    )
-
-
-def _attempt(row: AttemptRow) -> Attempt:
-    return Attempt(
-        state=row.state,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        error=None if row.error is None else Problem.model_validate(row.error),
-    )
-
-
-def _recipe(job: JobRow) -> RecipeIdentity | None:
-    if job.recipe_id is None or job.recipe_revision is None or job.recipe_sha256 is None:
-        return None
-    return RecipeIdentity(id=job.recipe_id, revision=job.recipe_revision, sha256=job.recipe_sha256)
-
-
-def _upgrade(job: JobRow) -> UpgradeRequest | None:
-    if job.upgrade is None:
-        return None
-    submission = UpgradeSubmission.of(job.upgrade)
-    return UpgradeRequest(artifact=submission.artifact, chat_template=submission.chat_template)
 
 
 def _object_reports(session: Session, job_id: UUID, rows: Sequence[ObjectRow]) -> list[ObjectReport]:

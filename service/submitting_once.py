@@ -15,11 +15,11 @@ from sqlalchemy.orm import Session
 from schemas.errors import KeyReusedError, TooManyJobsError
 from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
-from service import job_documents
 from service.dependencies import Service, TokenName
 from workers import job_limits
 from workers.application import wake
 from workers.devices import queue_of
+from workers.job_document import job_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def submitted_before(service: Service, key: SubmissionKey | None, body: Body) ->
                 expected=f"the body that was sent under {key.key} before, which became job {row.job_id}",
                 found="another body",
             )
-        return job_documents.job_document(session, session.get_one(JobRow, row.job_id))
+        return job_document(session, session.get_one(JobRow, row.job_id))
 
 
 def submit_once(
@@ -88,7 +88,7 @@ def submit_once(
                 digest = key.body_sha256(body)
                 session.add(SubmissionKeyRow(owner=key.owner, key=key.key, body_sha256=digest, job_id=job.id))
                 session.flush()
-            document = job_documents.job_document(session, job)
+            document = job_document(session, job)
     except (IntegrityError, TooManyJobsError):  # the other may have taken the last place
         earlier = submitted_before(service, key, body)
         if earlier is None:

@@ -6,11 +6,13 @@ between the two, files lie there that nothing refers to: work files go with the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from schemas.errors import JobStateError
@@ -19,11 +21,14 @@ from schemas.states import ACTIVE_STATES, JobState
 from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, ProgressSampleRow, SourceTensorRow
 from workers import claims, job_events, recipe_records
 from workers.claims import Claim
-from workers.database import Database
+from workers.database import Database, database_time
 from workers.storage import Storage
+
+logger = logging.getLogger(__name__)
 
 FINAL_STATES = tuple(state for state in JobState if state not in ACTIVE_STATES)
 RETRYABLE_STATES = (JobState.FAILED, JobState.CANCELLED)
+_REMOVED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +90,32 @@ def retry(session: Session, job: JobRow) -> None:
 
 
 def remove(session: Session, job: JobRow) -> Leftovers:
-    """Removes a locked job that has ended. Raises JobStateError."""
+    """Removes a locked job that has ended and is not pinned. Raises JobStateError."""
     _require_state(job, FINAL_STATES)
+    if job.pinned:
+        raise JobStateError(f"job {job.id}", expected="one that is not pinned", found="it is pinned")
     leftovers = Leftovers(job.id, claims.revoke_all(session, job), _stored_files(job))
     document = job.recipe_document_sha256
     session.delete(job)
     recipe_records.discard_document(session, document)
     return leftovers
+
+
+def remove_outlived(database: Database, storage: Storage, age: timedelta) -> None:
+    """Removes jobs that ended longer ago than this and are not pinned, with their artifacts; some at a time."""
+    with database.reading() as session:
+        outlived = _outlived(session, age)
+        found = session.scalars(select(JobRow.id).where(outlived).order_by(JobRow.finished_at).limit(_REMOVED_AT_ONCE))
+        job_ids = list(found)
+    for job_id in job_ids:
+        with database.writing() as session:
+            # Once more, under its lock: it may have been pinned, or tried again, meanwhile.
+            job = session.scalar(select(JobRow).where(JobRow.id == job_id, _outlived(session, age)).with_for_update())
+            if job is None:
+                continue
+            leftovers = remove(session, job)
+        discard(database, storage, leftovers)
+        logger.info("job %s ended more than %s ago and is removed", job_id, age)
 
 
 def discard(database: Database, storage: Storage, leftovers: Leftovers) -> None:
@@ -159,6 +183,11 @@ def _end(session: Session, job: JobRow, state: JobState) -> Leftovers:
 def _require_state(job: JobRow, states: Sequence[JobState]) -> None:
     if job.state not in states:
         raise JobStateError(f"job {job.id}", expected=f"one that is {', '.join(states)}", found=f"it {job.state}")
+
+
+def _outlived(session: Session, age: timedelta) -> ColumnElement[bool]:
+    old = JobRow.finished_at < database_time(session) - age
+    return and_(JobRow.state.in_(FINAL_STATES), old, ~JobRow.pinned)
 
 
 def _stored_files(job: JobRow) -> tuple[str, ...]:

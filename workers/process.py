@@ -124,7 +124,9 @@ def _sweep_by_time(application: Celery, context: WorkerContext, identity: Worker
         try:
             with context.database.writing() as session:
                 liveness.beat(session, identity)
-            waiting = sweep(context.database, context.storage, served_by(context.settings.device))
+            waiting = sweep(
+                context.database, context.storage, served_by(context.settings.device), context.settings.retention
+            )
             if waiting is not None and not busy:
                 wake(application, waiting, context.settings.device)
         except Exception:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from workers.devices import WorkerDevice
 from workers.remote.settings import RemoteSettings
 from workers.tokens import Token, parse_tokens
+from workers.webhook_signature import signing_key
 
 
 def _split(separator: str) -> BeforeValidator:
@@ -41,7 +45,10 @@ class Settings(RemoteSettings):
     source_roots: Annotated[tuple[Path, ...], NoDecode, _split(os.pathsep)] = Field(default_factory=_below_data)
     """Folders that jobs may read sources from, separated by colons. By default `sources` in the data folder only."""
 
-    database_url: str | None = None
+    database_password_file: Path | None = None
+    """File with the password of the user in `database_url`, which then has none itself."""
+
+    database_url: Annotated[str | None, Field(repr=False)] = None
     """SQLAlchemy's URL of a PostgreSQL database; without one, SQLite in the data folder."""
 
     broker_url: str | None = None
@@ -85,6 +92,23 @@ class Settings(RemoteSettings):
     sweep_seconds: Annotated[float, Field(gt=0)] = 5
     """How often each worker looks for expired claims, and for waiting work when it is idle."""
 
+    retention_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
+    """Days after which finished jobs that are not pinned are removed with their artifacts; None for never."""
+
+    webhook_url: Annotated[str | None, Field(repr=False)] = None
+    """Where each job that has ended is sent by POST."""
+
+    webhook_secret_file: Path | None = None
+    """File with the secret, instead of `webhook_secret`."""
+
+    webhook_secret: Annotated[str | None, Field(repr=False, validate_default=True)] = None
+    """What is sent is signed with it: `whsec_` and 24 to 64 bytes in base64, as of Standard Webhooks."""
+
+    @property
+    def retention(self) -> timedelta | None:
+        """How long finished jobs stay."""
+        return None if self.retention_days is None else timedelta(days=self.retention_days)
+
     @field_validator("data")
     @classmethod
     def _absolute(cls, data: Path) -> Path:
@@ -105,8 +129,15 @@ class Settings(RemoteSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _postgresql(cls, url: str | None) -> str | None:
-        return _of_scheme(url, "postgresql+psycopg", "postgresql")
+    def _postgresql(cls, url: str | None, info: ValidationInfo) -> str | None:
+        file = info.data.get("database_password_file")
+        found = _of_scheme(url, "postgresql+psycopg", "postgresql")
+        if found is None or file is None:
+            return found
+        try:
+            return make_url(found).set(password=_line(file)).render_as_string(hide_password=False)
+        except ArgumentError:
+            raise ValueError("expected a URL, found none") from None
 
     @field_validator("broker_url")
     @classmethod
@@ -123,6 +154,20 @@ class Settings(RemoteSettings):
             return parse_tokens(tokens.split(","))
         # A worker that takes over the settings of another process has the tokens already.
         return tokens if tokens or file is None else parse_tokens(_lines_with_tokens(file))
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _http(cls, url: str | None) -> str | None:
+        return _of_scheme(url, "https", "http")
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _signing_secret(cls, secret: str | None, info: ValidationInfo) -> str | None:
+        file = info.data.get("webhook_secret_file")
+        found = _line(file) if secret is None and file is not None else secret
+        if found is not None:
+            signing_key(found)
+        return found
 
     @field_validator("host")
     @classmethod
@@ -141,12 +186,22 @@ def _of_scheme(url: str | None, *schemes: str) -> str | None:
     return url
 
 
-def _lines_with_tokens(file: Path) -> list[str]:
+def _lines(file: Path) -> list[str]:
     try:
-        lines = [line.strip() for line in file.read_text().splitlines()]
+        return [line.strip() for line in file.read_text().splitlines()]
     except (OSError, UnicodeDecodeError):
         raise ValueError(f"expected a file of text that can be read, found none at {file}") from None
-    tokens = [line for line in lines if line and not line.startswith("#")]
+
+
+def _line(file: Path) -> str:
+    lines = [line for line in _lines(file) if line]
+    if len(lines) != 1:
+        raise ValueError(f"expected one line in {file}, found {len(lines)}")
+    return lines[0]
+
+
+def _lines_with_tokens(file: Path) -> list[str]:
+    tokens = [line for line in _lines(file) if line and not line.startswith("#")]
     if not tokens:
         raise ValueError(f"expected a token in each line, found none in {file}")
     return tokens

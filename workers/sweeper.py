@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 from http import HTTPStatus
 from uuid import UUID
 
@@ -20,8 +21,14 @@ MAX_LOST_CLAIMS = 10
 """Claims that may expire in a row without any progress of their job, before it is given up."""
 
 
-def sweep(database: Database, storage: Storage, devices: Sequence[str] = JOB_DEVICES) -> UUID | None:
-    """Undoes expired claims, fails the jobs whose workers keep dying, and removes work files that nobody needs.
+def sweep(
+    database: Database,
+    storage: Storage,
+    devices: Sequence[str] = JOB_DEVICES,
+    retention: timedelta | None = None,
+) -> UUID | None:
+    """Undoes expired claims, fails the jobs whose workers keep dying, and removes work files that nobody needs and jobs
+    that ended longer ago than `retention`.
 
     Returns the oldest job that waits for a worker, of those that ask for one of these devices.
     """
@@ -32,6 +39,8 @@ def sweep(database: Database, storage: Storage, devices: Sequence[str] = JOB_DEV
             _undo_expired(database, storage, job_id)
     for job_id in sorted(job_endings.orphaned_work(database, storage)):
         job_endings.discard_orphaned_work(database, storage, job_id)
+    if retention is not None:
+        job_endings.remove_outlived(database, storage, retention)
     with database.reading() as session:
         return claims.waiting_job(session, devices)
 

@@ -18,9 +18,9 @@ from sqlalchemy import select
 from schemas.interface import Job
 from schemas.states import ACTIVE_STATES
 from schemas.tables import EventRow, JobRow
-from service import job_documents
 from service.dependencies import CurrentService, JobId, Service, unknown_job
 from service.event_feed import EventFeed, JobEvent
+from workers.job_document import job_document
 from workers.job_events import KEPT
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -101,7 +101,7 @@ def _beginning(service: Service, job_id: UUID, last_event_id: int | None) -> _Be
             return None
         number, has_ended = job.last_event, job.state not in ACTIVE_STATES
         if last_event_id is None or not number - KEPT <= last_event_id <= number:
-            return _Beginning(number, job_documents.job_document(session, job), [], has_ended)
+            return _Beginning(number, job_document(session, job), [], has_ended)
         rows = session.scalars(
             select(EventRow).where(EventRow.job_id == job_id, EventRow.number > last_event_id).order_by(EventRow.number)
         )

@@ -22,6 +22,7 @@ from service.submitting_once import OptionalKey, SubmissionKey, submit_once, sub
 from workers import claims, job_endings, job_limits, job_records
 from workers.application import wake
 from workers.devices import queue_of
+from workers.job_document import artifact_of, job_document
 from workers.submission import locate
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute)
@@ -66,7 +67,7 @@ def list_jobs(
 def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
     with service.database.reading() as session:
-        return job_documents.job_document(session, _existing(session, job_id))
+        return job_document(session, _existing(session, job_id))
 
 
 @router.post("/{job_id}/cancel")
@@ -75,7 +76,7 @@ def cancel(job_id: JobId, service: CurrentService) -> Job:
     with service.database.writing() as session:
         job = _locked(session, job_id)
         leftovers = job_endings.cancel(session, job)
-        document = job_documents.job_document(session, job)
+        document = job_document(session, job)
     job_endings.discard(service.database, service.storage, leftovers)
     return document
 
@@ -87,17 +88,36 @@ def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
         job = _locked(session, job_id)
         job_endings.retry(session, job)
         job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
-        document = job_documents.job_document(session, job)
+        document = job_document(session, job)
     wake(service.queue, job_id, queue_of(document.device))
     return document
 
 
 @router.delete("/{job_id}", status_code=HTTPStatus.NO_CONTENT)
 def delete(job_id: JobId, service: CurrentService) -> None:
-    """Removes a job that is finished, and those files of its artifact that no other job has."""
+    """Removes a job that is finished and not pinned, and those files of its artifact that no other job has."""
     with service.database.writing() as session:
         leftovers = job_endings.remove(session, _locked(session, job_id))
     job_endings.discard(service.database, service.storage, leftovers)
+
+
+@router.put("/{job_id}/pin")
+def pin(job_id: JobId, service: CurrentService) -> Job:
+    """Keeps a job and its artifact: they are not removed until it is unpinned, by nobody and however old they get."""
+    return _with_pin(job_id, service, pinned=True)
+
+
+@router.delete("/{job_id}/pin")
+def unpin(job_id: JobId, service: CurrentService) -> Job:
+    """Lets a job and its artifact be removed again."""
+    return _with_pin(job_id, service, pinned=False)
+
+
+def _with_pin(job_id: UUID, service: Service, *, pinned: bool) -> Job:
+    with service.database.writing() as session:
+        job = _locked(session, job_id)
+        job.pinned = pinned
+        return job_document(session, job)
 
 
 @router.get("/{job_id}/objects")
@@ -152,7 +172,7 @@ def download_part(
 
 def _file_response(job_id: UUID, index: str, service: Service, request: Request) -> Response:
     with service.database.reading() as session:
-        artifact = job_documents.artifact_of(_ready(session, job_id))
+        artifact = artifact_of(_ready(session, job_id))
     part = {str(number): part for number, part in enumerate(artifact.parts)}.get(index)
     if part is None:
         found = f"The artifact of job {job_id} has no part {index}, its last one is {len(artifact.parts) - 1}."
