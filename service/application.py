@@ -6,9 +6,14 @@ from fastapi import FastAPI
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
 
 from schemas.problems import MEDIA_TYPE, Problem
 from service.authentication import DESCRIBED_SCHEMES, TokenBackend, refuse
+from service.dashboard import artifact_page, job_list, job_page, object_page
+from service.dashboard.compression import PageCompressionMiddleware
+from service.dashboard.page import STATIC
+from service.dashboard.problem_pages import ProblemPageMiddleware
 from service.dependencies import Service
 from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
@@ -42,10 +47,13 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(OriginMiddleware)
     application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts), www_redirect=False)
     application.add_middleware(ProblemMiddleware)
+    application.add_middleware(ProblemPageMiddleware)
     application.add_middleware(RequestLogMiddleware)
     application.add_middleware(SafeHeadersMiddleware)
+    application.add_middleware(PageCompressionMiddleware)
     for module in (jobs, events, upgrades, plans, recipes, registry, sources, workers, metrics):
         application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())
-    for module in (health, sign_in):
+    for module in (health, sign_in, job_list, job_page, object_page, artifact_page):
         application.include_router(module.router)
+    application.mount("/static", StaticFiles(directory=STATIC))
     return application

@@ -22,7 +22,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 _OPEN = frozenset({"/healthz", "/readyz", SIGN_IN, SIGN_OUT})
-"""Paths that answer without a token."""
+"""Paths that answer without a token, as does what the sign-in page is drawn with."""
 
 
 DESCRIBED_SCHEMES = (
@@ -49,7 +49,7 @@ class TokenBackend(AuthenticationBackend):
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
         """The token's scopes and name. Raises AuthenticationError, as `refuse` expects it."""
-        if not self._tokens or conn.scope["path"] in _OPEN:
+        if not self._tokens or _is_open(conn.scope["path"]):
             return None
         token = self._token_of(conn)
         if token.scope is Scope.READ and conn.scope["method"] not in SAFE_METHODS:
@@ -74,6 +74,10 @@ class TokenBackend(AuthenticationBackend):
                 HTTPStatus.UNAUTHORIZED, "The token is not one of the service's.", ', error="invalid_token"'
             )
         return token
+
+
+def _is_open(path: str) -> bool:
+    return path in _OPEN or path.startswith("/static/")
 
 
 def token_with(secret: str, tokens: Sequence[Token]) -> Token | None:

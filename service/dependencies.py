@@ -11,6 +11,7 @@ from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 
 from service.event_feed import EventFeed
+from service.job_list_feed import JobListFeed
 from workers.database import Database
 from workers.settings import Settings
 from workers.storage import Storage
@@ -25,9 +26,16 @@ class Service:
     storage: Storage
     queue: Celery
     events: EventFeed = field(init=False)
+    job_list: JobListFeed = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
+        object.__setattr__(self, "job_list", JobListFeed(self.database))
+
+    def end_streams(self) -> None:
+        """Ends all streams of events: the server is about to end."""
+        self.events.close()
+        self.job_list.close()
 
 
 def _service(request: Request) -> Service:

@@ -10,7 +10,6 @@ import uvicorn
 
 from schemas.errors import OutputError
 from service.application import create_application
-from service.event_feed import EventFeed
 from service.problem_protocol import ProblemProtocol
 from workers.logs import configure_logging
 from workers.settings import Settings
@@ -28,7 +27,7 @@ def run_server(settings: Settings, announce: Announce) -> None:
         application = create_application(settings)
         server = _AnnouncingServer(
             lambda: announce(_address(settings.host, listener)),
-            application.state.service.events,
+            application.state.service.end_streams,
             uvicorn.Config(
                 application,
                 http=ProblemProtocol,
@@ -48,10 +47,10 @@ class _AnnouncingServer(uvicorn.Server):
     """A server that tells of itself once it answers, and ends the streams of events before it waits for requests that
     are under way."""
 
-    def __init__(self, started: Callable[[], None], events: EventFeed, config: uvicorn.Config) -> None:
+    def __init__(self, started: Callable[[], None], end_streams: Callable[[], None], config: uvicorn.Config) -> None:
         super().__init__(config)
         self._tell = started
-        self._events = events
+        self._end_streams = end_streams
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -59,7 +58,7 @@ class _AnnouncingServer(uvicorn.Server):
             self._tell()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._events.close()
+        self._end_streams()
         await super().shutdown(sockets)
 
 

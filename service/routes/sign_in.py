@@ -9,33 +9,20 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from service.authentication import SIGN_IN, SIGN_OUT, token_with
+from service.dashboard.page import render
 from service.dependencies import CurrentService
 from service.sessions import begin_session, end_session
 
 router = APIRouter(include_in_schema=False)
 
-_AFTER = "/v1/jobs"
+_AFTER = "/jobs"
 """Where a browser goes that has signed in."""
-
-_PAGE = f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign in to ninforge</title>
-<h1>Sign in to ninforge</h1>
-{{said}}<form method="post" action="{SIGN_IN}">
-<label>Token <input type="password" name="token" required autofocus autocomplete="current-password"></label>
-<button>Sign in</button>
-</form>
-</html>
-"""
-_REFUSED = '<p role="alert">That is not one of the service\'s tokens.</p>\n'
 
 
 @router.get(SIGN_IN, response_class=HTMLResponse)
-async def show_sign_in() -> HTMLResponse:
+async def show_sign_in(request: Request) -> HTMLResponse:
     """The page to sign in on."""
-    return HTMLResponse(_PAGE.format(said=""))
+    return render(request, "sign_in.html", is_refused=False)
 
 
 @router.post(SIGN_IN, response_class=Response)
@@ -44,7 +31,7 @@ async def sign_in(service: CurrentService, request: Request) -> Response:
     form = parse_qs((await request.body()).decode("latin-1"))
     token = token_with(form.get("token", [""])[0].strip(), service.settings.tokens)
     if token is None:
-        return HTMLResponse(_PAGE.format(said=_REFUSED), HTTPStatus.UNAUTHORIZED)
+        return render(request, "sign_in.html", HTTPStatus.UNAUTHORIZED, is_refused=True)
     response = RedirectResponse(_AFTER, HTTPStatus.SEE_OTHER)
     begin_session(response, request, token)
     return response

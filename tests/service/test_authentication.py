@@ -127,7 +127,7 @@ def test_a_browser_is_led_to_the_sign_in_page(guarded: RunningService) -> None:
 
 def test_a_browser_that_signed_in_has_what_its_token_has(browser: Client) -> None:
     answer = sign_in(browser, SUBMIT)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/v1/jobs")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs")
     cookie = answer.headers["set-cookie"]
     assert {part.strip() for part in cookie.lower().split(";")} >= {"httponly", "samesite=strict", "path=/"}
     assert SUBMIT not in cookie

@@ -1,0 +1,79 @@
+"""The list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from fastapi.sse import EventSourceResponse, format_sse_event
+from sqlalchemy import select
+
+from schemas.interface import PRINTABLE
+from schemas.states import JobState
+from schemas.tables import JobRow
+from service import job_documents
+from service.dashboard.page import render
+from service.dependencies import CurrentService
+from service.job_list_feed import JobListFeed
+
+router = APIRouter(include_in_schema=False)
+
+_PAGE = 50
+_PING_SECONDS = 15.0
+
+
+@router.get("/")
+def begin() -> Response:
+    """Where the dashboard begins."""
+    return RedirectResponse("/jobs")
+
+
+@router.get("/jobs")
+def list_jobs(
+    request: Request,
+    service: CurrentService,
+    state: JobState | Annotated[str, Query(max_length=0)] | None = None,
+    text: Annotated[str | None, Query(max_length=200, pattern=PRINTABLE)] = None,
+    cursor: UUID | None = None,
+) -> Response:
+    """Jobs, newest first, filtered by state and by what stands in name or recipe."""
+    chosen = state if isinstance(state, JobState) else None
+    with service.database.reading() as session:
+        page = job_documents.job_page(session, state=chosen, text=text or None, limit=_PAGE, cursor=cursor)
+        query = select(JobRow.id, JobRow.file_bytes).where(JobRow.id.in_([job.id for job in page.items]))
+        sizes = {job_id: size for job_id, size in session.execute(query)}  # noqa: C416 - rows are no pairs to mypy
+    filters = {name: value for name, value in (("state", chosen), ("text", text)) if value}
+    return render(
+        request,
+        "jobs.html",
+        page=page,
+        sizes=sizes,
+        states=list(JobState),
+        state=chosen,
+        text=text,
+        cursor=cursor,
+        first_page=f"/jobs?{urlencode(filters)}",
+        next_page=page.next and f"/jobs?{urlencode({**filters, 'cursor': page.next})}",
+    )
+
+
+@router.get("/jobs/changes")
+async def watch(service: CurrentService) -> Response:
+    """Tells whenever the list of jobs is no more as it was, as server-sent events."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return EventSourceResponse(_changes(service.job_list), headers=headers)
+
+
+async def _changes(feed: JobListFeed) -> AsyncIterator[bytes]:
+    with feed.subscription() as changes:
+        while True:
+            has_changed = await changes.next(_PING_SECONDS)
+            if changes.is_over:
+                return
+            yield (
+                format_sse_event(event="changed", data_str="null") if has_changed else format_sse_event(comment="ping")
+            )

@@ -1,0 +1,132 @@
+"""The page of a job: how far it is, what it is made of, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from schemas.states import JobState, ObjectState
+from schemas.tables import JobRow, ObjectRow
+from service.dashboard.object_map import Cell, object_map
+from service.dashboard.page import part, render
+from service.dashboard.throughput import intervals, throughput_chart
+from service.dependencies import CurrentService, JobId, TokenName, unknown_job
+from service.routes import jobs
+from workers.job_document import job_document
+from workers.job_document import job_document
+
+router = APIRouter(include_in_schema=False, prefix="/jobs")
+
+_PHASES: Mapping[str, str] = {
+    JobState.QUEUED: "waiting for a worker",
+    JobState.PLANNING: "planning: headers, config members, resources",
+    JobState.CONVERTING: "encoding the objects (first half)",
+    JobState.VERIFYING: "verifying every word (second half)",
+    JobState.READY: "done, verified and published",
+    JobState.FAILED: "failed",
+    JobState.CANCELLED: "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectLine:
+    """One object in the table of a job."""
+
+    index: int
+    name: str
+    format: str | None
+    layout: str
+    shape: list[int] | None
+    bytes: int
+    state: str
+    snr_db: float | None
+    seconds: float | None
+
+
+@router.get("/{job_id}")
+def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
+    """A job and all its objects."""
+    with service.database.reading() as session:
+        row = existing_job(session, job_id)
+        lines = _object_lines(session, job_id)
+        found = intervals(session, job_id)
+        context: dict[str, Any] = {"job": job_document(session, row), "file_bytes": row.file_bytes}
+    return render(
+        request,
+        "job.html",
+        **context,
+        phases=_PHASES,
+        objects=lines,
+        map=object_map([Cell(line.index, line.name, line.state) for line in lines]),
+        formats=sorted({line.format or line.layout for line in lines}),
+        object_states=list(ObjectState),
+        throughput=part("throughput.html", intervals=found, chart=throughput_chart(found) if found else None),
+    )
+
+
+@router.post("/{job_id}/cancel")
+def cancel(job_id: JobId, service: CurrentService) -> Response:
+    """Cancels the job, and goes back to it."""
+    jobs.cancel(job_id, service)
+    return _back(job_id)
+
+
+@router.post("/{job_id}/retry")
+def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Response:
+    """Tries the job again, and goes back to it."""
+    jobs.retry(job_id, service, token)
+    return _back(job_id)
+
+
+@router.get("/{job_id}/delete")
+def ask_before_deleting(job_id: JobId, request: Request, service: CurrentService) -> Response:
+    """Asks whether the job is to go."""
+    with service.database.reading() as session:
+        job = job_document(session, existing_job(session, job_id))
+    return render(request, "delete.html", job=job)
+
+
+@router.post("/{job_id}/delete")
+def delete(job_id: JobId, service: CurrentService) -> Response:
+    """Removes the job, and goes to the list of the others."""
+    jobs.delete(job_id, service)
+    return RedirectResponse("/jobs", HTTPStatus.SEE_OTHER)
+
+
+def _back(job_id: UUID) -> Response:
+    return RedirectResponse(f"/jobs/{job_id}", HTTPStatus.SEE_OTHER)
+
+
+def existing_job(session: Session, job_id: UUID) -> JobRow:
+    """The row of a job. Raises HTTPException 404."""
+    row = session.get(JobRow, job_id)
+    if row is None:
+        raise unknown_job(job_id)
+    return row
+
+
+def _object_lines(session: Session, job_id: UUID) -> list[ObjectLine]:
+    columns = (
+        ObjectRow.index,
+        ObjectRow.name,
+        ObjectRow.format,
+        ObjectRow.layout,
+        ObjectRow.shape,
+        ObjectRow.bytes,
+        ObjectRow.state,
+        ObjectRow.error,
+        ObjectRow.seconds,
+    )
+    rows = session.execute(select(*columns).where(ObjectRow.job_id == job_id).order_by(ObjectRow.index))
+    return [
+        ObjectLine(index, name, format, layout, shape, size, state, error and error["snr_db"], seconds)
+        for index, name, format, layout, shape, size, state, error, seconds in rows
+    ]

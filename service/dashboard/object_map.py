@@ -1,0 +1,61 @@
+"""The map of a model's objects: in each stack of layers a row for a role and a column for a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.dashboard.object_places import place_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One object of the map."""
+
+    index: int
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """What has the same role in each layer, None where a layer has nothing of that role."""
+
+    role: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack of layers by number, and its roles in the order in which they first come."""
+
+    name: str
+    layers: tuple[int, ...]
+    rows: tuple[RoleRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMap:
+    """All objects of a job; `others` are of no layer."""
+
+    stacks: tuple[Stack, ...]
+    others: tuple[Cell, ...]
+
+
+def object_map(cells: Sequence[Cell]) -> ObjectMap:
+    """The map of objects in payload order."""
+    stacks: dict[str, dict[str, dict[int, Cell]]] = {}
+    others = []
+    for cell in cells:
+        place = place_of(cell.name)
+        if place.layer is None:
+            others.append(cell)
+        else:
+            stacks.setdefault(place.stack, {}).setdefault(place.role, {})[place.layer] = cell
+    return ObjectMap(tuple(_stack(name, roles) for name, roles in stacks.items()), tuple(others))
+
+
+def _stack(name: str, roles: dict[str, dict[int, Cell]]) -> Stack:
+    layers = tuple(sorted({layer for cells in roles.values() for layer in cells}))
+    rows = tuple(RoleRow(role, tuple(cells.get(layer) for layer in layers)) for role, cells in roles.items())
+    return Stack(name, layers, rows)

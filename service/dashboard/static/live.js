@@ -1,0 +1,58 @@
+// Server-sent events of one place, with words about the connection for whoever waits.
+
+/** Follows `url`; `handlers` by event name get parsed data. Returns the EventSource. */
+export function follow(url, handlers, status) {
+  const source = new EventSource(url);
+  for (const [name, handle] of Object.entries(handlers)) {
+    source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+  }
+  source.addEventListener("open", () => say(status, ""));
+  source.addEventListener("error", () => {
+    const ended = source.readyState === EventSource.CLOSED;
+    say(status, ended ? "" : "The connection to the service is lost; trying again.");
+  });
+  return source;
+}
+
+function say(status, text) {
+  if (status !== null && status.textContent !== text) status.textContent = text;
+}
+
+/** Calls `work` soon, at most once in `milliseconds`, however often it is asked for; never two at once. */
+export function paced(milliseconds, work) {
+  let wanted = false;
+  let busy = false;
+  const run = async () => {
+    busy = true;
+    while (wanted) {
+      wanted = false;
+      try {
+        await work();
+      } catch {
+        // The connection is lost: the next event asks again.
+      }
+      await new Promise((resume) => setTimeout(resume, milliseconds));
+    }
+    busy = false;
+  };
+  return () => {
+    wanted = true;
+    if (!busy) run();
+  };
+}
+
+/** The present state of this page, as the service renders it. */
+export async function freshPage() {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok) throw new Error(`expected the page, found status ${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+/** Puts the same part of a fresh page in the place of one of this page, unless they are equal. */
+export function renew(fresh, selector) {
+  const here = document.querySelector(selector);
+  const there = fresh.querySelector(selector);
+  if (here !== null && there !== null && !here.isEqualNode(there) && !here.contains(document.activeElement)) {
+    here.replaceWith(document.adoptNode(there));
+  }
+}
