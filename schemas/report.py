@@ -76,12 +76,13 @@ class EncodedObject(Record):
 
 
 class VerifiedObject(Record):
-    """What verification found of one object."""
+    """What verification found of one object. `source_rms` is the RMS of the source where `error` is there."""
 
     index: int
     payload_blake3: str
     checks: tuple[Check, ...]
     error: ErrorStatistics | None
+    source_rms: float | None
 
 
 class ObjectReport(Record):

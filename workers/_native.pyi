@@ -105,6 +105,22 @@ class Derivation:
     @property
     def row_signal(self) -> NDArray[np.float64]: ...
 
+class Histogram:
+    """Exact counts of the words of quantized planes, uint64.
+
+    `codes[w]` counts the elements whose code has the bits w: 2^code_bits of them, 16 for NVFP4, 256 for row FP8;
+    padding is left out. A bin of scales is an eighth of a binade: the words that agree in all but their last 7
+    (binary16, 256 bins), 4 (BF16, 2048) or 0 (E4M3FN, 128) bits. `scales[b]` counts those whose other bits are b, but
+    for zero, which `zero_scales` counts.
+    """
+
+    @property
+    def codes(self) -> NDArray[np.uint64]: ...
+    @property
+    def scales(self) -> NDArray[np.uint64]: ...
+    @property
+    def zero_scales(self) -> int: ...
+
 def encode_grouped(
     source: _Bytes, dtype: str, code_bits: int, k: int, codes: _Bytes, high: _Bytes, scales: _Bytes
 ) -> Fault | None:
@@ -157,6 +173,15 @@ def derive_grouped(
 
 def derive_fp8_row(source: _Bytes, dtype: str, k: int, codes: _Bytes, scales: _Bytes, statistics: bool) -> Derivation:
     """Compares every multiplier and code with what the source gives, by arithmetic of its own."""
+
+def histogram_grouped(code_bits: int, k: int, codes: _Bytes, high: _Bytes, scales: _Bytes) -> Histogram:
+    """The words of grouped planes that are legal, padding included."""
+
+def histogram_fp8_row(k: int, codes: _Bytes, scales: _Bytes) -> Histogram:
+    """The words of row-scaled FP8 planes that are legal."""
+
+def histogram_nvfp4(k: int, codes: _Bytes, scales: _Bytes) -> Histogram:
+    """The words of NVFP4 planes that are legal: codes two a byte, scales in natural order or swizzled."""
 
 def derive_cast(source: _Bytes, from_dtype: str, to: str, rule: str, out: _Bytes) -> Fault | None:
     """Does what `cast` does, by arithmetic of its own."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.native.planes import (
+    Planes,
     as_bytes,
     blank_grouped,
     derive_fp8,
@@ -32,11 +33,16 @@ def cast() -> None:
     _native.cast(as_bytes(WORDS), "F32", "BF16", "rne", as_bytes(out))
 
 
+def histogram(code_bits: int, planes: Planes) -> _native.Histogram:
+    return _native.histogram_grouped(code_bits, WORDS.shape[1], planes.codes, planes.high, planes.scales)
+
+
 KERNELS: dict[str, Callable[[], object]] = {
     "encode_grouped": lambda: encode_grouped(WORDS, "F32", 6),
     "encode_fp8_row": lambda: encode_fp8(WORDS, "F32"),
     "derive_grouped": lambda: derive_grouped(WORDS, "F32", 6, GROUPED),
     "derive_fp8_row": lambda: derive_fp8(WORDS, "F32", ROWS),
+    "histogram_grouped": lambda: histogram(6, GROUPED),
     "cast": cast,
 }
 

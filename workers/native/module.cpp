@@ -25,6 +25,7 @@
 #include "verify/copies.h"
 #include "verify/fp8_row.h"
 #include "verify/grouped.h"
+#include "verify/histogram.h"
 #include "verify/legal.h"
 
 namespace nb = nanobind;
@@ -144,14 +145,20 @@ std::optional<Fault> check_positive(const InputBytes& words, const std::string& 
     return run([&] { return encode::check_positive(words.data(), dtype, rows * width, width); });
 }
 
+// The rows of grouped planes, once these have been found to have the sizes of as many.
+std::size_t split_rows(const RowSplit& split, const InputBytes& codes, const InputBytes& high,
+                       const InputBytes& scales) {
+    const std::size_t rows = count_rows("codes", codes.nbytes(), split.code_row());
+    require_size("high", high.nbytes(), rows * split.high_row());
+    require_size("scales", scales.nbytes(), rows * split.scale_row());
+    return rows;
+}
+
 std::optional<Fault> legal_grouped(std::int64_t bits, std::int64_t columns, const InputBytes& codes,
                                    const InputBytes& high, const InputBytes& scales) {
     const int code_bits = code_bits_argument(bits);
     const std::size_t k = extent_argument("k", columns);
-    const RowSplit split = RowSplit::of(code_bits, k);
-    const std::size_t rows = count_rows("codes", codes.nbytes(), split.code_row());
-    require_size("high", high.nbytes(), rows * split.high_row());
-    require_size("scales", scales.nbytes(), rows * split.scale_row());
+    const std::size_t rows = split_rows(RowSplit::of(code_bits, k), codes, high, scales);
     return run([&] {
         return verify::legal_grouped(code_bits, rows, k, {codes.data(), high.data(), scales.data()});
     });
@@ -216,6 +223,32 @@ std::optional<Mismatch> compare_words(const InputBytes& expected, const InputByt
     return run([&] { return verify::compare_words(expected.data(), found.data(), expected.nbytes(), width, row); });
 }
 
+using verify::Histogram;
+
+Histogram histogram_grouped(std::int64_t bits, std::int64_t columns, const InputBytes& codes, const InputBytes& high,
+                            const InputBytes& scales) {
+    const int code_bits = code_bits_argument(bits);
+    const std::size_t k = extent_argument("k", columns);
+    const std::size_t rows = split_rows(RowSplit::of(code_bits, k), codes, high, scales);
+    return run([&] {
+        return verify::histogram_grouped(code_bits, rows, k, {codes.data(), high.data(), scales.data()});
+    });
+}
+
+Histogram histogram_fp8_row(std::int64_t columns, const InputBytes& codes, const InputBytes& scales) {
+    const std::size_t k = extent_argument("k", columns);
+    const std::size_t rows = count_rows("codes", codes.nbytes(), k);
+    require_size("scales", scales.nbytes(), rows * 2);
+    return run([&] { return verify::histogram_fp8_row(rows, k, codes.data(), scales.data()); });
+}
+
+Histogram histogram_nvfp4(std::int64_t columns, const InputBytes& codes, const InputBytes& scales) {
+    const std::size_t k = extent_argument("k", columns, 64);
+    const std::size_t rows = count_rows("codes", codes.nbytes(), k / 2);
+    require_size("scales", scales.nbytes(), rows * k / 16);
+    return run([&] { return verify::histogram_nvfp4(rows, k, codes.data(), scales.data()); });
+}
+
 std::map<std::string, bool> instruction_sets() {
     std::map<std::string, bool> sets;
     for (const auto& [name, set] : kInstructionSets)
@@ -238,10 +271,10 @@ std::string describe(const Mismatch& mismatch) {
            ", found=" + std::to_string(mismatch.found) + ")";
 }
 
-// A view of sums that a derivation keeps alive.
-nb::ndarray<nb::numpy, const double, nb::ndim<1>> row_sums(const Derivation& derivation,
-                                                           const std::vector<double>& sums) {
-    return {sums.data(), {sums.size()}, nb::find(derivation)};
+// A view of numbers that their owner keeps alive.
+template <class Owner, class Number>
+nb::ndarray<nb::numpy, const Number, nb::ndim<1>> view_of(const Owner& owner, const std::vector<Number>& numbers) {
+    return {numbers.data(), {numbers.size()}, nb::find(owner)};
 }
 
 }  // namespace
@@ -269,8 +302,13 @@ NB_MODULE(_native, module) {
         .def_ro("mismatch", &Derivation::mismatch)
         .def_ro("fault", &Derivation::fault)
         .def_ro("max_abs", &Derivation::max_abs)
-        .def_prop_ro("row_error", [](const Derivation& of) { return row_sums(of, of.row_error); })
-        .def_prop_ro("row_signal", [](const Derivation& of) { return row_sums(of, of.row_signal); });
+        .def_prop_ro("row_error", [](const Derivation& of) { return view_of(of, of.row_error); })
+        .def_prop_ro("row_signal", [](const Derivation& of) { return view_of(of, of.row_signal); });
+
+    nb::class_<Histogram>(module, "Histogram")
+        .def_prop_ro("codes", [](const Histogram& of) { return view_of(of, of.codes); })
+        .def_prop_ro("scales", [](const Histogram& of) { return view_of(of, of.scales); })
+        .def_ro("zero_scales", &Histogram::zero_scales);
 
     const auto bytes = [](const char* name) { return nb::arg(name).noconvert(); };
 
@@ -290,6 +328,10 @@ NB_MODULE(_native, module) {
                bytes("codes"), bytes("high"), bytes("scales"), "statistics"_a);
     module.def("derive_fp8_row", &ninforge::derive_fp8_row, bytes("source"), "dtype"_a, "k"_a, bytes("codes"),
                bytes("scales"), "statistics"_a);
+    module.def("histogram_grouped", &ninforge::histogram_grouped, "code_bits"_a, "k"_a, bytes("codes"), bytes("high"),
+               bytes("scales"));
+    module.def("histogram_fp8_row", &ninforge::histogram_fp8_row, "k"_a, bytes("codes"), bytes("scales"));
+    module.def("histogram_nvfp4", &ninforge::histogram_nvfp4, "k"_a, bytes("codes"), bytes("scales"));
     module.def("derive_cast", &ninforge::derive_cast, bytes("source"), "from_dtype"_a, "to"_a, "rule"_a,
                bytes("out"));
     module.def("compare_swizzled", &ninforge::compare_swizzled, bytes("natural_scales"), "k"_a, bytes("stored"));

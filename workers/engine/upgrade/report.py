@@ -72,7 +72,7 @@ def upgrade_report_head(plan: UpgradePlan, *, old_sha256: str, sha256: Sequence[
 def verified_objects(plan: UpgradePlan, verified: UpgradeVerification) -> tuple[VerifiedObject, ...]:
     """What verification found of each object."""
     return tuple(
-        VerifiedObject(index=copy.index, payload_blake3=digest, checks=(copy.check,), error=None)
+        VerifiedObject(index=copy.index, payload_blake3=digest, checks=(copy.check,), error=None, source_rms=None)
         for copy, digest in zip(plan.objects, verified.payload_blake3, strict=True)
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -30,11 +30,12 @@ from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.verify.comparisons import compared_values
 from workers.engine.verify.evaluation import evaluate, width
 from workers.engine.verify.front import expected_front
+from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.leaves import PlannedLeaves
 from workers.engine.verify.model_checks import check_model
 from workers.engine.verify.model_front import expected_model_fronts
 from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
-from workers.engine.verify.subject import Check, Subject, TileStatistics, rows_and_columns
+from workers.engine.verify.subject import Check, Checked, Subject, TileStatistics, rows_and_columns
 from workers.engine.verify.tensor_checks import tensor_checks
 from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
 
@@ -51,13 +52,15 @@ class Coverage(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Verification:
     """A passed verification. `sha256` are those of the artifact's files, the entry first, `stamps` tell that they are
-    those files; `seed` drew the rows of a sample (None for full)."""
+    those files; `seed` drew the rows of a sample (None for full). `histograms` are those of the quantized objects, by
+    index, where they were asked for."""
 
     coverage: Coverage
     seed: int | None
     sha256: tuple[str, ...]
     stamps: tuple[FileStamp, ...]
     objects: tuple[VerifiedObject, ...]
+    histograms: Mapping[int, Histogram]
 
 
 class _Findings:
@@ -66,30 +69,42 @@ class _Findings:
     def __init__(self, planned: PlannedObject, ranges: tuple[RowRange, ...]) -> None:
         self.planned = planned
         self.ranges = ranges
+        self.histogram: Histogram | None = None
         self._lock = Lock()
         self._tiles: dict[int, TileStatistics] = {}
 
-    def note(self, number: int, statistics: TileStatistics) -> None:
+    def note(self, number: int, checked: Checked) -> None:
         with self._lock:
-            self._tiles[number] = statistics
+            if checked.statistics is not None:
+                self._tiles[number] = checked.statistics
+            if checked.histogram is not None:
+                counted = self.histogram
+                self.histogram = checked.histogram if counted is None else counted + checked.histogram
 
     def verified(self, payload_blake3: str) -> VerifiedObject:
         """The record of an object whose every check held."""
         rows = sum(span.stop - span.start for span in self.ranges)
         checks = tuple(CheckRecord(name=name, rows=rows, passed=True) for name in _check_names(self.planned))
+        error, source_rms = self._error()
         return VerifiedObject(
-            index=self.planned.index, payload_blake3=payload_blake3, checks=checks, error=self._error()
+            index=self.planned.index,
+            payload_blake3=payload_blake3,
+            checks=checks,
+            error=error,
+            source_rms=source_rms,
         )
 
-    def _error(self) -> ErrorStatistics | None:
-        """Over all tiles, summed in their order so that it does not depend on which thread came first."""
+    def _error(self) -> tuple[ErrorStatistics, float] | tuple[None, None]:
+        """The statistics and the RMS of the source over all tiles, summed in their order so that they do not depend on
+        which thread came first."""
         tiles = [self._tiles[number] for number in sorted(self._tiles)]
         elements = sum(tile.elements for tile in tiles)
         if not elements:
-            return None
+            return None, None
         error, signal = fsum(t.squared_error for t in tiles), fsum(t.squared_signal for t in tiles)
         snr = 10 * log10(signal / error) if error > 0 and signal > 0 else None
-        return ErrorStatistics(max_abs=max(t.max_abs for t in tiles), rms=sqrt(error / elements), snr_db=snr)
+        statistics = ErrorStatistics(max_abs=max(t.max_abs for t in tiles), rms=sqrt(error / elements), snr_db=snr)
+        return statistics, sqrt(signal / elements)
 
 
 def _check_names(planned: PlannedObject) -> tuple[str, ...]:
@@ -114,6 +129,7 @@ def verify_artifact(
     observer: Observer,
     artifact_id: bytes | None,
     seed: int | None = None,
+    histograms: bool = False,
     block_bytes: int = BLOCK_BYTES,
 ) -> Verification:
     """Reads the artifact at `path` back and holds every byte of it to the recipe and the sources.
@@ -122,7 +138,8 @@ def verify_artifact(
 
     Raises ArtifactError for a file that breaks its container, VerificationError, naming object, plane and coordinate,
     for one that says something else than recipe and sources, SourceError where a source has changed meanwhile. The
-    earliest failure in file order is the one raised. `seed` fixes the rows of a sample.
+    earliest failure in file order is the one raised. `seed` fixes the rows of a sample; `histograms` has the words of
+    quantized objects counted.
     """
     drawn = secrets.randbits(32) if seed is None and coverage is Coverage.SAMPLE else seed
     with ArtifactReader(path) as reader, PlannedLeaves(plan) as leaves:
@@ -139,7 +156,7 @@ def verify_artifact(
         def steps() -> Iterator[Step[None]]:
             yield lambda scratch: whole.append(digest_files(reader, scratch, going_on))
             for found in findings:
-                checks = _ObjectChecks(found, reader, leaves, observer, block_bytes)
+                checks = _ObjectChecks(found, reader, leaves, observer, histograms, block_bytes)
                 yield from checks.steps()
 
         run_steps(steps(), threads)
@@ -148,7 +165,8 @@ def verify_artifact(
             raise VerificationError("artifact", expected=expected, found="a change")
         digests = whole[0].payload_blake3
         objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
-        return Verification(coverage, drawn, whole[0].sha256, stamps, objects)
+        counted = {found.planned.index: found.histogram for found in findings if found.histogram is not None}
+        return Verification(coverage, drawn, whole[0].sha256, stamps, objects, counted)
 
 
 def _check_fronts(plan: Plan, reader: ArtifactReader, artifact_id: bytes | None) -> None:
@@ -202,6 +220,7 @@ class _ObjectChecks:
     reader: ArtifactReader
     leaves: PlannedLeaves
     observer: Observer
+    histograms: bool
     block_bytes: int
 
     def steps(self) -> Iterator[Step[None]]:
@@ -216,6 +235,7 @@ class _ObjectChecks:
                     equals=planned.equals,
                     planes=payload(planned.format, planned.shape, where=f"object {planned.name}").planes,
                     lossy=is_lossy(planned.spec),
+                    histograms=self.histograms,
                     leaves=self.leaves,
                     read=self._read,
                     block_bytes=self.block_bytes,
@@ -246,8 +266,7 @@ class _ObjectChecks:
 
     def _tile(self, number: int, check: Check, scratch: Scratch) -> None:
         checked = check(scratch)
-        if checked.statistics is not None:
-            self.found.note(number, checked.statistics)
+        self.found.note(number, checked)
         self.observer.advanced(self.found.planned.index, checked.bytes)
 
     def _comparison(

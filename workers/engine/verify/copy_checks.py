@@ -12,9 +12,10 @@ from schemas.registry import BlockScaledGeometry
 from schemas.storage_layouts import SCALE_TILE_ROWS
 from workers import _native
 from workers.engine.recipe.inference import Typed
-from workers.engine.scratch import Scratch
+from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile
 from workers.engine.verify.evaluation import derived_divisor, evaluate
+from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 from workers.engine.verify.subject import (
     Check,
@@ -55,9 +56,17 @@ def row_copied_check(subject: Subject, tile: Tile) -> Check:
         expected = expected_words(subject, scales_value, column)
         refuse_mismatch(subject, _native.compare_words(expected, scales, 2, 1), scales_value, column)
         refuse_fault(subject, _native.legal_fp8_row(tile.width, codes, scales), codes_value, tile)
-        return Checked(codes.size + scales.size)
+        return Checked(codes.size + scales.size, histogram=row_histogram(subject, tile, codes, scales))
 
     return check
+
+
+def row_histogram(subject: Subject, tile: Tile, codes: Bytes, scales: Bytes) -> Histogram | None:
+    """Of a tile of row-scaled FP8, if it is wanted. Only the first tile of a row that has several counts its scale."""
+    if not subject.histograms:
+        return None
+    counted = Histogram.of(_native.histogram_fp8_row(tile.width, codes, scales))
+    return counted if tile.column == 0 else counted.without_scales()
 
 
 def block_scaled_check(subject: Subject, geometry: BlockScaledGeometry, tile: Tile) -> Check:
@@ -83,7 +92,10 @@ def block_scaled_check(subject: Subject, geometry: BlockScaledGeometry, tile: Ti
         refuse_fault(
             subject, _native.legal_nvfp4_scales(natural, tile.width, swizzled=False), scales_value, groups, group
         )
-        return Checked(codes.size + scales.size)
+        histogram = None
+        if subject.histograms:
+            histogram = Histogram.of(_native.histogram_nvfp4(tile.width, codes, scales))
+        return Checked(codes.size + scales.size, histogram=histogram)
 
     return check
 

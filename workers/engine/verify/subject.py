@@ -17,6 +17,7 @@ from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile, tiles
 from workers.engine.trace import origin
 from workers.engine.verify.evaluation import Leaves, evaluate
+from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 
 
@@ -32,10 +33,12 @@ class TileStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A tile that held: the payload bytes compared, and the statistics of a lossy object."""
+    """A tile that held: the payload bytes compared, the statistics of a lossy object, and the histogram of a quantized
+    one where it was asked for."""
 
     bytes: int
     statistics: TileStatistics | None = None
+    histogram: Histogram | None = None
 
 
 Check = Callable[[Scratch], Checked]
@@ -51,6 +54,8 @@ class Subject:
     equals: tuple[Typed, ...]
     planes: tuple[Plane, ...]
     lossy: bool
+    histograms: bool
+    """Whether the words of quantized tiles are counted."""
     leaves: Leaves
     read: Callable[[int, Bytes], None]
     """Fills a buffer from a byte of the stored payload on."""

@@ -26,8 +26,15 @@ from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, PlaneName
 from workers import _native
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile
-from workers.engine.verify.copy_checks import block_scaled_check, divisor_check, row_copied_check, whole_scale_tiles
+from workers.engine.verify.copy_checks import (
+    block_scaled_check,
+    divisor_check,
+    row_copied_check,
+    row_histogram,
+    whole_scale_tiles,
+)
 from workers.engine.verify.evaluation import evaluate_exactly, width
+from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 from workers.engine.verify.subject import (
     Check,
@@ -115,10 +122,12 @@ def _grouped_check(subject: Subject, geometry: GroupedGeometry, tile: Tile) -> C
         codes = stored(PlaneName.CODES, geometry.base_bytes)
         high = stored(PlaneName.HIGH, geometry.high_bytes)
         scales = stored(PlaneName.SCALES, 2)
-        derived = _native.derive_grouped(
-            source, str(subject.value.dtype), geometry.code_bits, tile.width, codes, high, scales, True
-        )
-        return Checked(codes.size + high.size + scales.size, _judge(subject, derived, tile))
+        bits = geometry.code_bits
+        derived = _native.derive_grouped(source, str(subject.value.dtype), bits, tile.width, codes, high, scales, True)
+        statistics, histogram = _judge(subject, derived, tile), None
+        if subject.histograms:
+            histogram = Histogram.of(_native.histogram_grouped(bits, tile.width, codes, high, scales))
+        return Checked(codes.size + high.size + scales.size, statistics, histogram)
 
     return check
 
@@ -153,6 +162,7 @@ def _row_encoded_check(subject: Subject, tile: Tile) -> Check:
         codes = stored_bytes(subject, scratch, codes_plane, tile, 0, tile.width)
         scales = stored_bytes(subject, scratch, scales_plane, tile, 0, scales_plane.row_bytes)
         derived = _native.derive_fp8_row(source, str(subject.value.dtype), tile.width, codes, scales, True)
-        return Checked(codes.size + scales.size, _judge(subject, derived, tile))
+        statistics = _judge(subject, derived, tile)
+        return Checked(codes.size + scales.size, statistics, row_histogram(subject, tile, codes, scales))
 
     return check
