@@ -50,6 +50,7 @@ def drawn(chart: Graph, label: str) -> Markup:
 
 def _drop_foreign(element: Element) -> None:
     """Drops comments, styles, scripts and the library's title; turns the labels of marks into tooltips."""
+    element.attrib.pop("style", None)
     for child in list(element):
         name = child.tag.rpartition("}")[2] if isinstance(child.tag, str) else None
         if name in {None, "style", "script", "defs"} or (name == "title" and child.text == "Pygal"):

@@ -57,7 +57,7 @@ def throughput_chart(found: Sequence[Interval]) -> Markup:
         pygal.XY,
         height=220,
         x_title="seconds since the first sample",
-        y_title="MB of payload a second",
+        y_title="MB/s",
         show_dots=False,
         include_x_axis=True,
         max_scale=6,
