@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import quote
 from uuid import UUID
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import JSONResponse, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from schemas.interface import Job
 from schemas.report import ReportHead
 from schemas.states import JobState
 from schemas.tables import JobRow, ObjectRow
@@ -53,9 +54,21 @@ def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
         head=head,
         totals=totals,
         objects=sum(total.objects for total in totals),
-        sources=_source_options(job, row),
+        options=_recipe_options(row),
         origin=str(request.base_url).rstrip("/"),
     )
+
+
+@router.get("/{job_id}/recipe.json")
+def recipe(job_id: JobId, service: CurrentService) -> Response:
+    """The recipe of a job as it was submitted, as a file."""
+    with service.database.reading() as session:
+        row = existing_job(session, job_id)
+        if row.recipe is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"Job {job_id} is an upgrade, which takes no recipe.")
+        document, name = row.recipe.document, f"{row.recipe_id}.json"
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return JSONResponse(document, headers=headers)
 
 
 def _head(row: JobRow) -> ReportHead | UpgradeReportHead:
@@ -74,8 +87,9 @@ def _totals(session: Session, job_id: UUID) -> Sequence[FormatTotal]:
     return [FormatTotal(name, objects, int(size)) for name, objects, size in session.execute(query)]
 
 
-def _source_options(job: Job, row: JobRow) -> str:
-    """Options of `ninforge verify --recipe` for a registered recipe, with places for whoever runs it to fill in."""
-    if job.recipe is None:
-        return ""
-    return " ".join(f"--source {name}={name.upper()}" for name in row.sources)
+def _recipe_options(row: JobRow) -> str:
+    """What `ninforge verify --recipe` takes beside the recipe, with places for whoever runs it to fill in."""
+    sources = [f"--source {name}={name.upper()}" for name in row.sources]
+    resources = [f"--resource {name}=FILE" for name in row.resources]
+    let = [f"--let {name}={value}" for name, value in row.let.items()]
+    return " ".join([*sources, *resources, *let])
