@@ -12,7 +12,7 @@ _POLICY = (
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # under no-referrer browsers send forms with `Origin: null`
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 

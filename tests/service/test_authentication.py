@@ -237,7 +237,7 @@ def test_a_session_without_an_origin_changes_nothing(browser: Client) -> None:
 
 SAFE = {
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
 
