@@ -162,6 +162,13 @@ class JobRow(Base):
     """Sum over the objects' payloads."""
     file_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
     """Size of the artifact's files together. From planning to the end of the job this much disk is reserved for it."""
+    commits: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    """Of each repository of the Hub among the sources, as ORG/NAME@REVISION, the commit that it was first resolved to.
+    It stays when the job is tried again."""
+    fetch_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    """Bytes of the remote files that planning found missing. The disk for those still to come is reserved."""
+    fetched_bytes: Mapped[int | None] = mapped_column(BIG_INTEGER)
+    """How many of them are there."""
     work_files: Mapped[str | None] = mapped_column(Text)
     """Name of a set of files in the job's work folder. Each planning makes its own, so that a late one harms none."""
     furthest: Mapped[float] = mapped_column(default=0.0)
