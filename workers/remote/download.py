@@ -93,13 +93,25 @@ def fetch_file(client: httpx2.Client, file: RemoteFile, target: Path, lock: Path
             if target.exists():
                 advance(file.size)
                 return
-            partial = target.with_name(f"{target.name}.incomplete")
+            partial = _partial(target)
             _Download(client, file, partial, advance).run()
             partial.replace(target)
             sync_folder(target.parent)
     except OSError as error:
         found = "no room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
         raise OutputError(f"{file.owner}, cache", expected="a folder that takes the file", found=found) from error
+
+
+def partial_bytes(target: Path) -> int:
+    """How much of a file that is to come to `target` is there already."""
+    try:
+        return _partial(target).stat().st_size
+    except OSError:
+        return 0
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f"{target.name}.incomplete")
 
 
 @contextmanager

@@ -1,0 +1,130 @@
+"""Where fetched files are kept: each once, by its content, and never before that is whole and right.
+
+```
+hub/models--ORG--NAME/blobs/<digest>                   as huggingface_hub keeps them, whose tools work on this folder
+hub/models--ORG--NAME/snapshots/<commit>/<path>        links to them
+hub/.locks/models--ORG--NAME/<digest>.lock
+listings/models--ORG--NAME/<commit>.json               what a repository holds at a commit
+web/<sha256>/<name>                                    files by https
+```
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from huggingface_hub.file_download import repo_folder_name
+
+from schemas.errors import OutputError
+from workers.remote.download import Advance, ContentDigest, DigestKind, RemoteFile, fetch_file
+from workers.remote.hub import HubFile, Snapshot
+from workers.remote.places import WebPlace
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """A file and its places: its bytes are to lie at `blob`, and it is taken from `path`."""
+
+    remote: RemoteFile
+    blob: Path
+    path: Path
+    lock: Path
+
+    @property
+    def is_there(self) -> bool:
+        return self.path.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCache:
+    """The cache in a folder, which several processes may share."""
+
+    folder: Path
+
+    def snapshot_folder(self, repository: str, commit: str) -> Path:
+        """Where a repository's files at a commit lie as they do in it."""
+        return self._repository(repository) / "snapshots" / commit
+
+    def hub_file(self, snapshot: Snapshot, path: str, owner: str) -> CachedFile:
+        """A file of a repository."""
+        remote = snapshot.remote_file(path, owner)
+        repository = self._repository(snapshot.repository)
+        name = remote.digest.hex
+        return CachedFile(
+            remote,
+            blob=repository / "blobs" / name,
+            path=self.snapshot_folder(snapshot.repository, snapshot.commit) / path,
+            lock=self.folder / "hub" / ".locks" / repository.name / f"{name}.lock",
+        )
+
+    def web_path(self, place: WebPlace) -> Path:
+        """Where a file by https lies. Alone in its folder, so that nothing lies beside it by chance."""
+        return self.folder / "web" / place.sha256 / place.name
+
+    def web_file(self, place: WebPlace, size: int, owner: str) -> CachedFile:
+        """A file by https."""
+        path = self.web_path(place)
+        remote = RemoteFile(owner, place.url, size, ContentDigest(DigestKind.SHA256, place.sha256))
+        return CachedFile(remote, path, path, self.folder / "web" / ".locks" / f"{place.sha256}.lock")
+
+    def fetch(self, client: httpx2.Client, file: CachedFile, advance: Advance) -> None:
+        """Brings a file to its path, and tells `advance` of all its bytes. Raises as fetch_file does."""
+        fetch_file(client, file.remote, file.blob, file.lock, advance)
+        if file.path != file.blob:
+            link(file.path, file.blob)
+
+    def listing(self, repository: str, commit: str) -> Snapshot | None:
+        """What a repository holds at a commit, if that is known here."""
+        try:
+            files = json.loads(self._listing(repository, commit).read_bytes())
+        except FileNotFoundError:
+            return None
+        return Snapshot(
+            repository,
+            commit,
+            {
+                path: HubFile(size, ContentDigest(DigestKind(kind), digest))
+                for path, (size, kind, digest) in files.items()
+            },
+        )
+
+    def keep_listing(self, snapshot: Snapshot) -> None:
+        """Keeps what a repository holds, so that its cached files are found without asking the Hub."""
+        files: Mapping[str, object] = {
+            path: (file.size, file.digest.kind, file.digest.hex) for path, file in snapshot.files.items()
+        }
+        target = self._listing(snapshot.repository, snapshot.commit)
+        pending = target.with_name(f".{secrets.token_hex(8)}.pending")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            pending.write_text(json.dumps(files))
+            pending.replace(target)
+        except OSError as error:
+            raise OutputError(
+                "cache of fetched files", expected="a folder that takes files", found=str(error.strerror)
+            ) from error
+
+    def _repository(self, repository: str) -> Path:
+        return self.folder / "hub" / repo_folder_name(repo_id=repository, repo_type="model")
+
+    def _listing(self, repository: str, commit: str) -> Path:
+        return self.folder / "listings" / repo_folder_name(repo_id=repository, repo_type="model") / f"{commit}.json"
+
+
+def link(path: Path, target: Path) -> None:
+    """Makes `path` a link to `target`, unless it is there. Raises OutputError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            path.symlink_to(os.path.relpath(target, path.parent))
+    except OSError as error:
+        raise OutputError(
+            "cache of fetched files", expected="a file system with links", found=str(error.strerror)
+        ) from error
