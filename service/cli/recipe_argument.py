@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
-from schemas.errors import Fault, RecipeError, RegistryError
+from schemas.errors import RecipeError, RegistryError
 from schemas.recipe.expanded import ExpandedRecipe
 from service.cli.consoles import counted, tell_error
-from workers.engine.recipe.document_text import read_text_document
+from service.located_faults import LocatedFault, located_by_message, located_faults
 from workers.engine.recipe.load import load_recipe, read_recipe_text
 from workers.engine.recipe.registered import registered_ids, registered_text
 
 NO_OVERRIDES: Mapping[str, int] = {}
-_OWN_PLACE = re.compile(r"line (\d+), column (\d+): ")
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedFault:
-    """A fault of a recipe: JSON pointer, message, and line and column from 1, None where the text has no such place."""
-
-    at: str
-    message: str
-    line: int | None
-    column: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +50,7 @@ class GivenRecipe:
         try:
             return load_recipe(self.text, where=self.where, let=let)
         except RecipeError as error:
-            return FaultyRecipe(self.where, tuple(self._located(error.faults)))
+            return FaultyRecipe(self.where, tuple(located_faults(self.text, error.faults, where=self.where)))
 
     def require(self, let: Mapping[str, int]) -> ExpandedRecipe:
         """The recipe. Lists every fault and exits with 1 where there is any."""
@@ -70,21 +58,6 @@ class GivenRecipe:
         if isinstance(loaded, FaultyRecipe):
             refuse(loaded)
         return loaded
-
-    def _located(self, faults: Sequence[Fault]) -> list[LocatedFault]:
-        try:
-            places = read_text_document(self.text, where=self.where).places(fault.at for fault in faults)
-        except RecipeError:
-            return [_by_its_own_place(fault) for fault in faults]
-        return [LocatedFault(fault.at, fault.message, *places[fault.at]) for fault in faults]
-
-
-def _by_its_own_place(fault: Fault) -> LocatedFault:
-    """A fault for which the text gives no document says in its message where it is."""
-    place = _OWN_PLACE.match(fault.message)
-    if place is None:
-        return LocatedFault(fault.at, fault.message, None, None)
-    return LocatedFault(fault.at, fault.message[place.end() :], int(place[1]), int(place[2]))
 
 
 def refuse(faulty: FaultyRecipe) -> NoReturn:
@@ -112,7 +85,7 @@ def check_file(file: Path) -> ExpandedRecipe | FaultyRecipe:
     try:
         return recipe_file(file).load()
     except RecipeError as error:
-        return FaultyRecipe(str(file), tuple(map(_by_its_own_place, error.faults)))
+        return FaultyRecipe(str(file), tuple(map(located_by_message, error.faults)))
 
 
 def recipe_file(file: Path) -> GivenRecipe:

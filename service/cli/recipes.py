@@ -21,7 +21,8 @@ from service.cli.options import (
     paths_by_name,
 )
 from service.cli.output_places import check_output, parse_output, pending_file
-from service.cli.recipe_argument import FaultyRecipe, LocatedFault, check_file, given_recipe, refuse
+from service.cli.recipe_argument import FaultyRecipe, check_file, given_recipe, refuse
+from service.located_faults import LocatedFault
 from workers.engine.recipe.adaptation import adapt_recipe_text
 from workers.engine.recipe.document_text import read_text_document
 from workers.engine.recipe.registered import load_registered, registered_ids, registered_text
