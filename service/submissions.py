@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from schemas.errors import DeviceError, Fault, RecipeError
 from schemas.interface import JobRequest
 from service.registered_documents import registered_document
@@ -12,7 +9,8 @@ from workers.database import Database
 from workers.devices import CUDA
 from workers.engine.packaging import Packaging
 from workers.engine.recipe.registered import registered_ids
-from workers.recipe_records import stored_recipe
+from workers.recipe_expansion import Document
+from workers.recipe_records import document_of, stored_recipe
 from workers.settings import Settings
 from workers.submission import Submission
 
@@ -20,7 +18,7 @@ from workers.submission import Submission
 def submission_of(body: JobRequest, database: Database) -> Submission:
     """What a body asks for. Raises RecipeError for the id of a recipe that is neither registered nor stored."""
     return Submission(
-        document=body.recipe if isinstance(body.recipe, dict) else _known(body.recipe, database),
+        document=Document.of(body.recipe) if isinstance(body.recipe, dict) else _known(body.recipe, database),
         let=body.let,
         sources=body.sources,
         resources=body.resources,
@@ -39,13 +37,13 @@ def require_device(body: JobRequest, settings: Settings) -> None:
         )
 
 
-def _known(recipe_id: str, database: Database) -> Mapping[str, Any]:
+def _known(recipe_id: str, database: Database) -> Document:
     if recipe_id in registered_ids():
         return registered_document(recipe_id)
     with database.reading() as session:
         stored = stored_recipe(session, recipe_id)
         if stored is not None:
-            return stored.recipe.document
+            return document_of(stored.recipe)
     expected = f"one of {', '.join(registered_ids())}, or the id of a stored recipe"
     fault = Fault("/recipe", f"expected {expected}, found {recipe_id!r}")
     raise RecipeError("recipe", [fault], expected="a registered or stored recipe, or a document")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 import migrations
 from schemas.errors import OutputError
 from schemas.tables import UtcDateTime
+from workers.fair_lock import FairLock
 from workers.settings import Settings
 
 _WRITE = "ninforge_write"
@@ -32,18 +33,21 @@ class Database:
     """Sessions for reading and for writing, each one transaction.
 
     On SQLite a writing transaction takes the write lock as it begins: one that began by reading could only fail when
-    it came to write after another's commit. On PostgreSQL rows are locked where the statements say so.
+    it came to write after another's commit. Threads of one process come to it in turn: SQLite would have each try
+    again and again, and some for seconds. On PostgreSQL rows are locked where the statements say so.
     """
 
     def __init__(self, url: URL) -> None:
         if url.get_backend_name() == "sqlite":
             self.engine = _sqlite_engine(url)
             self._reading_engine = self.engine
+            self._turn: AbstractContextManager[object] = FairLock()
         else:
             self.engine = create_engine(url, pool_pre_ping=True)
             self._reading_engine = self.engine.execution_options(
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             )
+            self._turn = nullcontext()
         self._writing_engine = self.engine.execution_options(**{_WRITE: True})
 
     @classmethod
@@ -73,7 +77,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A session that commits at the end of the block, or rolls back if the block raises."""
-        with Session(self._writing_engine) as session, session.begin():
+        with self._turn, Session(self._writing_engine) as session, session.begin():
             yield session
 
     def upgrade(self) -> None:

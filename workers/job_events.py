@@ -46,4 +46,5 @@ def record_objects(session: Session, job: JobRow, state: ObjectState, indices: S
 def _record(session: Session, job: JobRow, kind: EventKind, data: Answer) -> None:
     job.last_event += 1
     session.add(EventRow(job_id=job.id, number=job.last_event, kind=kind, data=data.model_dump(mode="json")))
-    session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))
+    if job.last_event > KEPT:
+        session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))

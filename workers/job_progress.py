@@ -17,12 +17,8 @@ from workers.database import database_time
 
 def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress]:
     """The progress of each job."""
-    rows = session.execute(
-        select(ObjectRow.job_id, func.sum(case((_is_done(), 1), else_=0)), func.sum(ObjectRow.bytes_done))
-        .where(ObjectRow.job_id.in_([job.id for job in jobs]))
-        .group_by(ObjectRow.job_id)
-    )
-    done = {job_id: (int(objects), int(payload_bytes)) for job_id, objects, payload_bytes in rows}
+    planned = [job.id for job in jobs if job.objects_total is not None]
+    done = _done(session, planned) if planned else {}
     now = database_time(session)
     return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
 
@@ -41,6 +37,16 @@ def _fraction(job: JobRow, bytes_done: int) -> float:
     else:
         now = float(job.state is JobState.READY)
     return max(now, job.furthest)
+
+
+def _done(session: Session, jobs: Sequence[UUID]) -> dict[UUID, tuple[int, int]]:
+    """Objects and payload bytes done of each of these jobs that has objects."""
+    rows = session.execute(
+        select(ObjectRow.job_id, func.sum(case((_is_done(), 1), else_=0)), func.sum(ObjectRow.bytes_done))
+        .where(ObjectRow.job_id.in_(jobs))
+        .group_by(ObjectRow.job_id)
+    )
+    return {job_id: (int(objects), int(payload_bytes)) for job_id, objects, payload_bytes in rows}
 
 
 def _is_done() -> ColumnElement[bool]:

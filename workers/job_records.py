@@ -71,6 +71,7 @@ def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str
 
 
 def _added(session: Session, job: JobRow) -> JobRow:
+    job.parts, job.attempts = [], []  # there are none to be looked for
     session.add(job)
     session.flush()
     job_events.record_state(session, job)

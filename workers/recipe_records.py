@@ -6,7 +6,7 @@ does whoever removes the last that did; on SQLite one transaction at a time writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import delete, exists, func, or_, select
@@ -17,16 +17,21 @@ from schemas.errors import RecipeTakenError
 from schemas.recipe.expanded import ExpandedRecipe
 from schemas.tables import Base, JobRow, RecipeRow, StoredRecipeRow
 from workers.database import database_time
-from workers.recipe_expansion import document_sha256
+from workers.recipe_expansion import Document
 
 
-def hold_document(session: Session, document: Mapping[str, Any]) -> str:
+def document_of(row: RecipeRow) -> Document:
+    """The document in a row."""
+    return Document(row.document, row.sha256)
+
+
+def hold_document(session: Session, document: Document) -> str:
     """Sees to it that a document is there, and stays until the transaction ends. Its SHA-256."""
-    sha256 = document_sha256(document)
+    sha256 = document.sha256
     insert = _insert(session)
     held = select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update(read=True, key_share=True)
     while session.scalar(held) is None:
-        session.execute(insert(RecipeRow).values(sha256=sha256, document=dict(document)).on_conflict_do_nothing())
+        session.execute(insert(RecipeRow).values(sha256=sha256, document=dict(document.data)).on_conflict_do_nothing())
     return sha256
 
 
@@ -44,7 +49,7 @@ def discard_document(session: Session, sha256: str | None) -> None:
 
 
 def store_recipe(
-    session: Session, document: Mapping[str, Any], recipe: ExpandedRecipe, *, text: str | None
+    session: Session, document: Document, recipe: ExpandedRecipe, *, text: str | None
 ) -> tuple[StoredRecipeRow, bool]:
     """Stores what a document expands to, and whether it was not there yet. Where the same document is stored already,
     the text that it was sent as then stays.

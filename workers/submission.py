@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from schemas.errors import Fault, PlanError, SourceError
 from schemas.recipe.expanded import ExpandedRecipe
@@ -14,7 +13,8 @@ from schemas.tables import JobRow
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import Roots
-from workers.recipe_expansion import expanded
+from workers.recipe_expansion import Document, expanded
+from workers.recipe_records import document_of
 from workers.settings import Settings
 
 
@@ -22,7 +22,7 @@ from workers.settings import Settings
 class Submission:
     """A recipe's document, where its sources and resources are, and how to convert."""
 
-    document: Mapping[str, Any]
+    document: Document
     let: Mapping[str, int]
     sources: Mapping[str, str]
     resources: Mapping[str, str]
@@ -35,7 +35,7 @@ class Submission:
     def of(cls, job: JobRow) -> Submission:
         """What a job was submitted with."""
         return cls(
-            document={} if job.recipe is None else job.recipe.document,
+            document=Document({}, "") if job.recipe is None else document_of(job.recipe),
             let=job.let,
             sources=job.sources,
             resources=job.resources,

@@ -28,7 +28,7 @@ def show_recipe(recipe_id: str) -> RecipeDocument:
         document = registered_document(recipe_id)
     except RegistryError as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no recipe {recipe_id}.") from error
-    return RecipeDocument(**dict(_summary(recipe_id)), document=document)
+    return RecipeDocument(**dict(_summary(recipe_id)), document=document.data)
 
 
 @cache

@@ -19,6 +19,7 @@ from workers import job_records
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database, database_time
 from workers.engine.packaging import Packaging
+from workers.recipe_expansion import Document
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.submission import Submission
@@ -44,7 +45,7 @@ class Site:
         return WorkerContext(name, self.settings, self.database, self.storage, threading.Event())
 
     def submit(self, **members: Any) -> UUID:
-        document = recipe_document()
+        document = Document.of(members.pop("document", recipe_document()))
         plain = Submission(document, {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
         submission = replace(plain, **members)
         with self.database.writing() as session:

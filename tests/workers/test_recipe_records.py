@@ -22,7 +22,7 @@ from workers.claims import locked_job
 from workers.database import Database, migration_config
 from workers.engine.recipe.load import expand_document
 from workers.identifiers import time_ordered_id
-from workers.recipe_expansion import document_sha256, expanded
+from workers.recipe_expansion import Document, expanded
 
 _ROUNDS = 30
 
@@ -35,7 +35,7 @@ def _documents(database: Database) -> list[dict[str, Any]]:
 def _add_job(database: Database, document: dict[str, Any]) -> JobRow:
     with database.writing() as session:
         job = job_row(JobState.CANCELLED)
-        job.recipe_document_sha256 = recipe_records.hold_document(session, document)
+        job.recipe_document_sha256 = recipe_records.hold_document(session, Document.of(document))
         session.add(job)
         session.flush()
         session.expunge(job)
@@ -52,7 +52,7 @@ def _remove_job(database: Database, job: JobRow) -> None:
 def _store(database: Database, document: dict[str, Any], sent: str | None = None) -> bool:
     recipe = expand_document(document, where="test")
     with database.writing() as session:
-        return recipe_records.store_recipe(session, document, recipe, text=sent)[1]
+        return recipe_records.store_recipe(session, Document.of(document), recipe, text=sent)[1]
 
 
 def _revision(revision: int, **members: Any) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def test_jobs_keep_their_documents_through_migrations_both_ways(database_url: UR
     with database.reading() as session:
         found = [session.get_one(JobRow, job_id).recipe for job_id in ids]
         assert [row and (row.document, row.sha256) for row in found] == [
-            (document, document_sha256(document)) for document in documents
+            (document, Document.of(document).sha256) for document in documents
         ]
     with database.engine.begin() as connection:
         _downgrade(connection, "0006")
@@ -209,8 +209,8 @@ def test_a_recipe_is_expanded_once_for_all_who_ask_at_once(monkeypatch: pytest.M
     monkeypatch.setattr("workers.recipe_expansion.expand_document", counting)
     document = {**recipe_document(layers=2), "weights_id": "asked for by many"}
     with ThreadPoolExecutor(8) as pool:
-        recipes = list(pool.map(lambda _: expanded(document, {}), range(16)))
+        recipes = list(pool.map(lambda _: expanded(Document.of(document), {}), range(16)))
     assert all(recipe is recipes[0] for recipe in recipes)
     assert len(calls) == 1
-    assert expanded({**document, "title": "x"}, {}) is not recipes[0]
+    assert expanded(Document.of({**document, "title": "x"}), {}) is not recipes[0]
     assert len(calls) == 2

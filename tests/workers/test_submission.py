@@ -11,10 +11,11 @@ from schemas.errors import NinforgeError, PlanError, SourceError
 from tests.small_job import recipe_document, write_checkpoint
 from workers.engine.packaging import Packaging
 from workers.public_problems import public_problem
+from workers.recipe_expansion import Document
 from workers.settings import Settings
 from workers.submission import Submission, locate, plan_submission
 
-PLAIN = Submission(recipe_document(), {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
+PLAIN = Submission(Document.of(recipe_document()), {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
 
 
 @pytest.fixture
