@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from schemas.states import ACTIVE_STATES, JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, JobRow, ObjectRow
-from workers import job_events
+from workers import job_events, webhook_events
 from workers.database import database_time
 from workers.devices import JOB_DEVICES
 
@@ -196,6 +196,7 @@ def enter_state(session: Session, job: JobRow, state: JobState) -> None:
         job.started_at = job.started_at or now
     else:
         job.finished_at = now
+        webhook_events.record(session, job)
     job_events.record_state(session, job)
 
 

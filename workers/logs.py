@@ -22,7 +22,7 @@ def configure_logging() -> None:
     handler.setFormatter(_plain() if sys.stderr.isatty() else _json())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.captureWarnings(True)
-    for chatty in ("alembic", "celery.worker.strategy", "celery.app.trace"):
+    for chatty in ("alembic", "celery.worker.strategy", "celery.app.trace", "httpx"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

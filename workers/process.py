@@ -22,6 +22,7 @@ from workers.logs import configure_logging, logging_with
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.sweeper import sweep
+from workers.webhook import Webhook, deliver
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ def run_worker(settings: Settings) -> int:
     sweeper = threading.Thread(
         target=_sweep_by_time, args=(application, context, identity, busy), name="sweeper", daemon=True
     )
+    messenger = threading.Thread(target=_deliver_by_time, args=(context,), name="messenger", daemon=True)
 
     def stop(**_: object) -> None:
         context.stopping.set()
@@ -65,11 +67,13 @@ def run_worker(settings: Settings) -> int:
         quiet=True,
     )
     sweeper.start()
+    messenger.start()
     try:
         worker.start()
     finally:
         context.stopping.set()
         sweeper.join()
+        messenger.join()
         _tell_of_end(database, identity)
         database.close()
     return int(worker.exitcode or 0)
@@ -131,4 +135,16 @@ def _sweep_by_time(application: Celery, context: WorkerContext, identity: Worker
                 wake(application, waiting, context.settings.device)
         except Exception:
             logger.exception("a sweep failed; the next one may not")
+        context.stopping.wait(context.settings.sweep_seconds)
+
+
+def _deliver_by_time(context: WorkerContext) -> None:
+    """At once and then every `sweep_seconds`: what the webhook is to be told. Apart from the sweeper, since a receiver
+    may take its time."""
+    webhook = Webhook.of(context.settings)
+    while webhook is not None and not context.stopping.is_set():
+        try:
+            deliver(context.database, webhook, context.stopping.is_set)
+        except Exception:
+            logger.exception("the webhook could not be told; it will be with the next sweep")
         context.stopping.wait(context.settings.sweep_seconds)

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from schemas.problems import problem
-from workers import claims, job_endings
+from workers import claims, job_endings, webhook_events
 from workers.database import Database
 from workers.devices import JOB_DEVICES
 from workers.logs import logging_with
@@ -39,6 +39,8 @@ def sweep(
             _undo_expired(database, storage, job_id)
     for job_id in sorted(job_endings.orphaned_work(database, storage)):
         job_endings.discard_orphaned_work(database, storage, job_id)
+    with database.writing() as session:
+        webhook_events.give_up(session)
     if retention is not None:
         job_endings.remove_outlived(database, storage, retention)
     with database.reading() as session:

@@ -12,7 +12,7 @@ from sqlalchemy import URL, select
 
 from schemas.errors import JobStateError
 from schemas.states import JobState
-from schemas.tables import Base, ClaimRow, JobRow
+from schemas.tables import Base, ClaimRow, JobRow, WebhookEventRow
 from tests.job_rows import add_job, job_state
 from tests.small_job import write_checkpoint
 from tests.workers.seams import at_every_seam, before_and_after, happening
@@ -301,5 +301,6 @@ def _change_sources(site: Site) -> None:
 
 def _assert_no_rows(database: Database) -> None:
     with database.reading() as session:
-        for table in Base.metadata.sorted_tables:
-            assert session.execute(select(table)).all() == [], table.name
+        for name, table in Base.metadata.tables.items():
+            if name != WebhookEventRow.__tablename__:  # its end is told of all the same
+                assert session.execute(select(table)).all() == [], name

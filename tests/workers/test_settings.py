@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import URL, make_url
 
 from workers.settings import Settings
 
@@ -80,3 +81,59 @@ def test_settings_reach_a_child_process_unchanged(tmp_path: Path) -> None:
         root.mkdir()
     settings = Settings(data=tmp_path, source_roots=roots, threads=7, lease_seconds=1.5)
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
+
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - the example of Standard Webhooks
+
+
+def test_passwords_and_secrets_may_stand_in_files(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("p@ss:word/\n")
+    (tmp_path / "secret").write_text(f"{SECRET}\n")
+    settings = Settings(
+        data=tmp_path,
+        database_password_file=tmp_path / "password",
+        database_url="postgresql+psycopg://forge@database:5433/jobs",
+        webhook_secret_file=tmp_path / "secret",
+    )
+    assert make_url(settings.database_url or "") == URL.create(
+        "postgresql+psycopg", "forge", "p@ss:word/", "database", 5433, "jobs"
+    )
+    assert settings.webhook_secret == SECRET
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
+    for secret in ("p@ss", "p%40ss", SECRET):
+        assert secret not in repr(settings)
+
+
+@pytest.mark.parametrize("text", [None, "", "one\ntwo\n"])
+def test_a_file_that_holds_no_single_secret_is_told(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "secret"
+    if text is not None:
+        file.write_text(text)
+    for variables in (
+        {"database_password_file": file, "database_url": "postgresql+psycopg://forge@database/jobs"},
+        {"webhook_secret_file": file},
+    ):
+        with pytest.raises(ValidationError) as raised:
+            Settings(**variables)
+        assert str(file) in str(raised.value)
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", SECRET.removeprefix("whsec_"), SECRET[:30], f"{SECRET}?", "whsec_ö"])
+def test_a_webhook_s_secret_has_to_be_strong_and_is_not_told(secret: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Settings(webhook_secret=secret)
+    assert "openssl rand" in str(raised.value)
+    assert not secret or secret not in str(raised.value).replace("whsec_ and", "").replace("whsec_$", "")
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "36501", "nan", "for ever"])
+def test_a_retention_is_a_number_of_days(monkeypatch: pytest.MonkeyPatch, days: str) -> None:
+    monkeypatch.setenv("NINFORGE_RETENTION_DAYS", days)
+    with pytest.raises(ValidationError):
+        Settings()
+
+
+@pytest.mark.parametrize("url", ["ftp://host/hook", "host/hook"])
+def test_a_webhook_is_told_over_http(url: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(webhook_url=url)
