@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from schemas.problems import Problem
-from schemas.report import ConversionReport, ExecutionRecord, RecipeIdentity, TensorReference
+from schemas.report import ConversionReport, ExecutionRecord, FetchedRecord, RecipeIdentity, TensorReference
 from schemas.states import JobState, ObjectState, Stage, WorkerState
 from schemas.upgrade_report import UpgradeReport
 
@@ -86,8 +86,9 @@ class Page(Answer, Generic[Item]):
 
 class Progress(Answer):
     """How far a job is in its present state: objects and payload bytes encoded while `converting`, verified while
-    `verifying`. Totals are None until the job is planned; rate and remaining seconds as long as nothing is known.
-    `fraction` is of the whole job, from 0 to 1, and never falls while the job is not tried again."""
+    `verifying`; while `planning`, bytes of remote sources fetched, where some are missing. Totals are None until the
+    job is planned; rate and remaining seconds as long as nothing is known. `fraction` is of the whole job, from 0 to 1,
+    and never falls while the job is not tried again."""
 
     objects_done: int
     objects_total: int | None
@@ -147,7 +148,8 @@ class Attempt(Answer):
 class Job(Answer):
     """One conversion, or one upgrade: then `recipe` is None and `upgrade` what was asked for. `framing` is `auto` until
     planning has chosen one, and `execution` None until then: whether an engine runs the artifact. A `pinned` one is not
-    removed. `attempts` are those before the present one, oldest first."""
+    removed. `fetched` are its remote sources and resources, their commits known from planning on. `attempts` are those
+    before the present one, oldest first."""
 
     id: UUID
     name: str
@@ -165,6 +167,7 @@ class Job(Answer):
     error: Problem | None
     artifact: Artifact | None
     pinned: bool
+    fetched: tuple[FetchedRecord, ...]
     attempts: tuple[Attempt, ...]
 
 

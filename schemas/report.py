@@ -127,6 +127,15 @@ class ResourceRecord(Record):
     sha256: str
 
 
+class FetchedRecord(Record):
+    """A source or resource of the recipe that was fetched: from where, and for a repository of the Hub its commit."""
+
+    member: Literal["source", "resource"]
+    name: str
+    where: str
+    commit: str | None
+
+
 class EvidenceRecord(Record):
     claim: str
     url: str
@@ -193,6 +202,7 @@ class ReportHead(Record):
     verification: VerificationRecord
     evidence: tuple[EvidenceRecord, ...]
     resources: tuple[ResourceRecord, ...]
+    fetched: tuple[FetchedRecord, ...] = ()
     unused: tuple[TensorReference, ...]
     ignored: tuple[TensorReference, ...]
     warnings: tuple[str, ...]

@@ -32,6 +32,7 @@ from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import create_work_files
 from workers.engine.encode.encoders import NATIVE, Encoders
 from workers.heartbeat import Heartbeat
+from workers.job_fetching import JobFetching
 from workers.job_work import JobWork
 from workers.public_problems import public_problem
 from workers.settings import Settings
@@ -82,9 +83,10 @@ class Conversion:
         if claim is None:
             return
         storage, database = self._context.storage, self._context.database
-        with self._working_under(claim):
-            plan = self._checked_work().planned()
-            self._checked_work().require_wanted()
+        with self._working_under(claim) as heartbeat:
+            work = self._checked_work(claim, heartbeat)
+            work.require_wanted()
+            plan = work.planned()
             storage.discard_superseded(self._job_id, claim.id)
             with database.writing() as session:
                 job_records.reserve_disk(session, claim, plan.file_bytes, storage)
@@ -101,7 +103,8 @@ class Conversion:
         while not self._context.stopping.is_set() and (claim := self._claim_objects()):
             with self._working_under(claim) as heartbeat:
                 entry = self._work_entry(claim)
-                encoded = self._checked_work().encode(entry, claim.indices, self._context.name, heartbeat)
+                work = self._checked_work(claim, heartbeat)
+                encoded = work.encode(entry, claim.indices, self._context.name, heartbeat)
                 with self._context.database.writing() as session:
                     job_records.record_encoded(session, claim, encoded)
 
@@ -139,7 +142,7 @@ class Conversion:
         """Verifies all work files of the job and records it."""
         with self._context.database.writing() as session:
             job_records.begin_verifying_progress(session, claim)
-        work, entry = self._checked_work(), self._work_entry(claim)
+        work, entry = self._checked_work(claim, heartbeat), self._work_entry(claim)
         verified = work.verify(entry, heartbeat)
         self._check_digests(verified.objects)
         with self._context.database.writing() as session:
@@ -163,8 +166,9 @@ class Conversion:
                     found=found.payload_blake3,
                 )
 
-    def _checked_work(self) -> JobWork:
-        """The work of the job. Raises SourceError if what it is made of is no longer what it was first planned with."""
+    def _checked_work(self, claim: Claim, heartbeat: Heartbeat) -> JobWork:
+        """The work of the job, with its sources there. Raises SourceError if what it is made of is no longer what it
+        was first planned with."""
         if self._work is None:
             context = self._context
             with context.database.reading() as session:
@@ -177,6 +181,7 @@ class Conversion:
                     )
                 else:
                     work = UpgradeWork(UpgradeSubmission.of(job.upgrade), context.settings, context.storage)
+            work.prepare(JobFetching(context.database, context.storage, claim, heartbeat))
             if job.fingerprint not in (None, work.planned().fingerprint):
                 raise SourceError("sources", expected="the files that the job was planned with", found="changed ones")
             self._work = work

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from schemas.report import EncodedObject, VerificationRecord
+from schemas.report import EncodedObject, FetchedRecord, VerificationRecord
 from schemas.tables import SourceTensorRow
 from workers.database import Database
 from workers.engine.artifact_identity import artifact_id
@@ -21,6 +21,8 @@ from workers.engine.report import report_head
 from workers.engine.steps import Observer
 from workers.engine.verify import Coverage, verify_artifact
 from workers.job_work import VerifiedWork
+from workers.remote.fetched_records import fetched_records
+from workers.remote.fetching import Fetching
 from workers.settings import Settings
 from workers.submission import Submission, plan_submission
 
@@ -37,17 +39,25 @@ class ConversionWork:
         self._database = database
         self._encoders = encoders
         self._plan: Plan | None = None
+        self._fetched: tuple[FetchedRecord, ...] = ()
+
+    def prepare(self, fetching: Fetching) -> None:
+        """Fetches what is remote and plans. What planning refuses, it refuses before the weights are fetched."""
+        self._plan = plan_submission(self._submission, self._settings, fetching, self._require_wanted)
+        self._fetched = fetched_records(self._submission.sources, self._submission.resources, fetching.commit_of)
 
     def planned(self) -> Plan:
-        """The plan, made once."""
+        """The plan, once the work is prepared."""
         if self._plan is None:
-            self._plan = plan_submission(self._submission, self._settings)
+            raise RuntimeError(f"job {self._job_id} is to be prepared first")
         return self._plan
 
     def require_wanted(self) -> None:
         """Raises PlanError for an artifact that no engine runs, unless one is wanted."""
+        self._require_wanted(self.planned())
+
+    def _require_wanted(self, plan: Plan) -> None:
         if not self._submission.allow_unexecutable:
-            plan = self.planned()
             require_executable(plan.recipe, plan.execution)
 
     def encode(self, entry: Path, indices: Sequence[int], worker: str, observer: Observer) -> list[EncodedObject]:
@@ -76,7 +86,8 @@ class ConversionWork:
             artifact_id=identity,
         )
         record = VerificationRecord(coverage=coverage, seed=verification.seed)
-        head = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
+        made = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
+        head = made.model_copy(update={"fetched": self._fetched})
         return VerifiedWork(verification.objects, head, verification.sha256, verification.stamps)
 
     def _source_digests(self) -> dict[SourceTensor, str]:

@@ -61,11 +61,15 @@ class Heartbeat:
 
         Raises CancelledError if the work should stop.
         """
-        if self._lost.is_set() or self._stopping.is_set():
-            raise CancelledError("conversion", expected="the worker to keep its claim", found="lost or given up")
+        self.check()
         with self._lock:
             self._done[index] = self._done.get(index, 0) + payload_bytes
             self._unsaved.add(index)
+
+    def check(self) -> None:
+        """Raises CancelledError if the work should stop."""
+        if self._lost.is_set() or self._stopping.is_set():
+            raise CancelledError("conversion", expected="the worker to keep its claim", found="lost or given up")
 
     def _beat(self) -> None:
         lease_seconds = self._lease.total_seconds()

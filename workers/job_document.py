@@ -13,6 +13,7 @@ from schemas.report import ExecutionRecord, RecipeIdentity
 from schemas.states import JobState
 from schemas.tables import AttemptRow, JobRow
 from workers.job_progress import progress_of
+from workers.remote.fetched_records import fetched_records
 
 
 def job_document(session: Session, job: JobRow) -> Job:
@@ -58,6 +59,7 @@ def _job(job: JobRow, progress: Progress) -> Job:
         error=None if job.error is None else Problem.model_validate(job.error),
         artifact=artifact_of(job) if job.state is JobState.READY else None,
         pinned=job.pinned,
+        fetched=fetched_records(job.sources, job.resources, lambda place: job.commits.get(place.key)),
         attempts=tuple(_attempt(attempt) for attempt in job.attempts),
     )
 

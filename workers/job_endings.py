@@ -86,6 +86,7 @@ def retry(session: Session, job: JobRow) -> None:
     job.started_at = job.stage_started_at = job.finished_at = None
     job.fingerprint = job.execution = job.error = job.work_files = None
     job.objects_total = job.payload_bytes = job.file_bytes = None
+    job.fetch_bytes = job.fetched_bytes = None
     job_events.record_state(session, job)
 
 

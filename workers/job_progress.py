@@ -23,6 +23,8 @@ def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress
     return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
 
 
+_AT_WORK = (JobState.PLANNING, JobState.CONVERTING, JobState.VERIFYING)
+
 _ENCODING_SHARE = 0.5
 """Of a whole job: verifying goes through the same words once more."""
 
@@ -56,15 +58,18 @@ def _is_done() -> ColumnElement[bool]:
 
 def _progress(job: JobRow, done: tuple[int, int], now: datetime) -> Progress:
     objects_done, bytes_done = done
+    bytes_total = job.payload_bytes
+    if job.state is JobState.PLANNING and job.fetch_bytes is not None:
+        bytes_done, bytes_total = job.fetched_bytes or 0, job.fetch_bytes
     rate = None
-    if job.state in (JobState.CONVERTING, JobState.VERIFYING) and job.stage_started_at is not None and bytes_done:
+    if job.state in _AT_WORK and job.stage_started_at is not None and bytes_done:
         rate = bytes_done / max((now - job.stage_started_at).total_seconds(), 1e-3)
     return Progress(
         objects_done=objects_done,
         objects_total=job.objects_total,
         bytes_done=bytes_done,
-        bytes_total=job.payload_bytes,
+        bytes_total=bytes_total,
         bytes_per_second=rate,
-        seconds_left=None if rate is None or job.payload_bytes is None else (job.payload_bytes - bytes_done) / rate,
+        seconds_left=None if rate is None or bytes_total is None else (bytes_total - bytes_done) / rate,
         fraction=_fraction(job, bytes_done),
     )

@@ -86,15 +86,33 @@ def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Stora
     active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
     others = [job for job in session.scalars(active) if job.id != claim.job_id]
     job = claims.require(session, claim)
-    promised = sum(max(0, (other.file_bytes or 0) - storage.allocated_bytes(other.id)) for other in others)
+    _require_room(others, file_bytes, "the artifact", storage)
+    job.file_bytes = file_bytes
+
+
+def reserve_fetching(session: Session, claim: Claim, total_bytes: int, room_bytes: int, storage: Storage) -> None:
+    """Reserves the disk of the remote files that are missing, as reserve_disk does."""
+    active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
+    others = [job for job in session.scalars(active) if job.id != claim.job_id]
+    job = claims.require(session, claim)
+    _require_room(others, room_bytes, "what is to be fetched", storage)
+    job.fetch_bytes, job.fetched_bytes = total_bytes, total_bytes - room_bytes
+
+
+def _require_room(others: Sequence[JobRow], wanted: int, purpose: str, storage: Storage) -> None:
+    promised = sum(
+        max(0, (other.file_bytes or 0) - storage.allocated_bytes(other.id))
+        + (other.fetch_bytes or 0)
+        - (other.fetched_bytes or 0)
+        for other in others
+    )
     free = storage.free_bytes()
-    if free - promised < file_bytes:
+    if free - promised < wanted:
         raise OutputError(
             "disk of the service",
-            expected=f"{file_bytes} bytes free for the artifact",
+            expected=f"{wanted} bytes free for {purpose}",
             found=f"{free} bytes free, of which {promised} are reserved for other jobs",
         )
-    job.file_bytes = file_bytes
 
 
 def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: str) -> None:
@@ -107,6 +125,7 @@ def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: st
     job.objects_total = len(plan.objects)
     job.payload_bytes = sum(planned.bytes for planned in plan.objects)
     job.file_bytes = plan.file_bytes
+    job.fetched_bytes = job.fetch_bytes
     session.execute(insert(ObjectRow), [_object_values(job.id, planned) for planned in plan.objects])
     tensors = {(tensor.source, tensor.tensor): tensor for planned in plan.objects for tensor in planned.sources}
     _insert_all(

@@ -15,6 +15,7 @@ from workers.engine.execution import Execution
 from workers.engine.file_stamp import FileStamp
 from workers.engine.planned_objects import SourceTensorIdentity
 from workers.engine.steps import Observer
+from workers.remote.fetching import Fetching
 
 
 class PlannedJobObject(Protocol):
@@ -72,6 +73,9 @@ class VerifiedWork:
 
 class JobWork(Protocol):
     """One kind of job. Each method raises what the engine raises, and CancelledError where the observer does."""
+
+    def prepare(self, fetching: Fetching) -> None:
+        """Fetches what is remote; comes before all else. Raises CancelledError where `fetching` does."""
 
     def planned(self) -> PlannedJob:
         """The plan, made once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.errors import NinforgeError
 from schemas.problems import Problem, problem_of
+from workers.remote.cache import FETCHED
 from workers.settings import Settings
 
 
@@ -25,4 +26,4 @@ def _without_places(text: str, settings: Settings) -> str:
     for place in sorted(places, key=lambda place: -len(str(place))):
         if place.name:  # the root of the file system is no secret
             text = text.replace(f"{place}/", "").replace(str(place), place.name)
-    return text
+    return FETCHED.sub(r"hf:\1/\2@\3", text)

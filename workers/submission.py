@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemas.errors import Fault, PlanError, SourceError
-from schemas.recipe.expanded import ExpandedRecipe
+from schemas.recipe.expanded import ExpandedRecipe, ExpandedSource
 from schemas.recipe.pointer import escape
 from schemas.tables import JobRow
 from workers.engine.packaging import Packaging
@@ -15,6 +15,11 @@ from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import Roots
 from workers.recipe_expansion import Document, expanded
 from workers.recipe_records import document_of
+from workers.remote.client import told_of
+from workers.remote.fetching import Fetching, LocalPlaces, Places, fetchable_origins, remote_sources
+from workers.remote.header_fetching import HeaderFetching
+from workers.remote.hosts import SourceHosts, address_of
+from workers.remote.places import RemotePlace, is_remote, parse_remote
 from workers.settings import Settings
 
 
@@ -50,70 +55,110 @@ class Submission:
         return expanded(self.document, self.let)
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where a submission's sources and resources are, by name."""
-
-    sources: Mapping[str, Path]
-    resources: Mapping[str, Path]
+def with_origins(submission: Submission, recipe: ExpandedRecipe, settings: Settings) -> Submission:
+    """The submission with a place for each source that has none and whose origin can be fetched."""
+    origins = fetchable_origins(recipe, submission.sources, SourceHosts.of(settings))
+    return replace(submission, sources={**submission.sources, **origins})
 
 
 def locate(submission: Submission, recipe: ExpandedRecipe, settings: Settings) -> Places:
-    """The places that a submission names, each below a source root.
+    """The places that a submission names, each below a source root or at a listed host.
 
     Raises PlanError with every name that is unbound or unknown and every place that is not allowed; the faults'
     pointers lead into the submission. Whether anything is there is found out by planning.
     """
+    submission = with_origins(submission, recipe, settings)
     faults = [
-        *_name_faults("sources", submission.sources, recipe.sources, required=recipe.sources),
-        *_name_faults("resources", submission.resources, [one.name for one in recipe.resources], required=()),
+        *_unknown("sources", submission.sources, recipe.sources),
+        *(_unbound(source) for name, source in recipe.sources.items() if name not in submission.sources),
+        *_unknown("resources", submission.resources, [one.name for one in recipe.resources]),
     ]
-    roots = Roots(settings.source_roots)
-    sources = _located("source", submission.sources, roots, faults)
-    resources = _located("resource", submission.resources, roots, faults)
+    sources = _located("source", submission.sources, settings, faults)
+    resources = _located("resource", submission.resources, settings, faults)
     if faults:
-        raise PlanError("places", faults, expected="a place below the source roots for every source of the recipe")
+        raise PlanError("places", faults, expected="a place that may be read for every source of the recipe")
     return Places(sources, resources)
 
 
-def plan_submission(submission: Submission, settings: Settings) -> Plan:
-    """Plans a submission: header reads only. Raises RecipeError, PlanError, SourceError."""
+Judge = Callable[[Plan], None]
+
+
+def plan_submission(
+    submission: Submission, settings: Settings, fetching: Fetching | None = None, judge: Judge = lambda _: None
+) -> Plan:
+    """Plans a submission: header reads only. Of remote sources `fetching` brings all that is needed, after `judge` has
+    passed a plan from their headers; without it there is the plan from headers alone.
+
+    Raises RecipeError, PlanError, SourceError, FetchError, OutputError, and what `fetching` and `judge` raise.
+    """
     recipe = submission.expand()
     places = locate(submission, recipe, settings)
+    if not places.remote:
+        return _planned(submission, recipe, places.local, settings)
+    with remote_sources(
+        places, recipe, fetched_folder(settings), SourceHosts.of(settings), fetching or HeaderFetching()
+    ) as remote:
+        if fetching is None or not remote.is_complete:
+            with remote.headers_only() as local:
+                plan = _planned(submission, recipe, local, settings)
+            if fetching is None:
+                return plan
+            judge(plan)
+        return _planned(submission, recipe, remote.fetch(), settings)
+
+
+def fetched_folder(settings: Settings) -> Path:
+    """The cache of fetched files."""
+    return settings.data / "fetched"
+
+
+def _planned(submission: Submission, recipe: ExpandedRecipe, local: LocalPlaces, settings: Settings) -> Plan:
     return plan_conversion(
         recipe,
-        places.sources,
-        resources=places.resources,
+        local.sources,
+        resources=local.resources,
         packaging=submission.packaging,
-        roots=Roots(settings.source_roots),
+        roots=Roots((*settings.source_roots, fetched_folder(settings))),
     )
 
 
-def _name_faults(
-    member: str, given: Mapping[str, str], known: Collection[str], *, required: Collection[str]
-) -> list[Fault]:
-    unknown = [
+def _unknown(member: str, given: Mapping[str, str], known: Collection[str]) -> list[Fault]:
+    return [
         Fault(f"/{member}/{escape(name)}", f"expected one of {', '.join(known) or 'none'}, found {name!r}")
         for name in given
         if name not in known
     ]
-    unbound = [
-        Fault(f"/{member}", f"expected a place for {name!r}, found none") for name in required if name not in given
-    ]
-    return unknown + unbound
 
 
-def _located(kind: str, given: Mapping[str, str], roots: Roots, faults: list[Fault]) -> dict[str, Path]:
-    places: dict[str, Path] = {}
+def _unbound(source: ExpandedSource) -> Fault:
+    hint = ""
+    if source.origin is not None and is_remote(source.origin):
+        hint = f"; its origin, {source.origin}, is fetched if NINFORGE_SOURCE_HOSTS lists the host"
+    return Fault("/sources", f"expected a place for {source.name!r}, found none{hint}")
+
+
+def _located(
+    kind: str, given: Mapping[str, str], settings: Settings, faults: list[Fault]
+) -> dict[str, Path | RemotePlace]:
+    places: dict[str, Path | RemotePlace] = {}
     for name, where in given.items():
         try:
-            place = place_below(where, roots, f"{kind} {name}")
-            roots.resolve(place, f"{kind} {name}")
+            places[name] = _place(where, settings, f"{kind} {name}")
         except SourceError as error:
             faults.append(Fault(f"/{kind}s/{escape(name)}", str(error)))
-        else:
-            places[name] = place
     return places
+
+
+def _place(where: str, settings: Settings, owner: str) -> Path | RemotePlace:
+    if is_remote(where):
+        remote = parse_remote(where, owner)
+        with told_of(owner):
+            SourceHosts.of(settings).require(address_of(remote))
+        return remote
+    roots = Roots(settings.source_roots)
+    place = place_below(where, roots, owner)
+    roots.resolve(place, owner)
+    return place
 
 
 def place_below(where: str, roots: Roots, owner: str) -> Path:
@@ -121,7 +166,7 @@ def place_below(where: str, roots: Roots, owner: str) -> Path:
 
     Raises SourceError, which `owner` begins, for a URI, and where there are no roots.
     """
-    if "://" in where or where.startswith("hf:"):
+    if is_remote(where):
         raise SourceError(owner, expected="a path below the source roots", found=f"the URI {where!r}")
     candidates = [root / where for root in roots.below or ()]
     if not candidates:

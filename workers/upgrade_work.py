@@ -13,6 +13,7 @@ from workers.engine.upgrade.copying import copy_objects, old_sha256
 from workers.engine.upgrade.plan import UpgradeOptions, UpgradePlan, plan_upgrade
 from workers.engine.upgrade.report import upgrade_report_head, verified_objects
 from workers.job_work import VerifiedWork
+from workers.remote.fetching import Fetching
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.upgrade_submission import UpgradeSubmission, model_of
@@ -26,6 +27,9 @@ class UpgradeWork:
         self._settings = settings
         self._storage = storage
         self._plan: UpgradePlan | None = None
+
+    def prepare(self, fetching: Fetching) -> None:
+        """Nothing of an upgrade is remote."""
 
     def planned(self) -> UpgradePlan:
         """The plan, made once."""

@@ -23,7 +23,7 @@ from workers import claims, job_endings, job_limits, job_records
 from workers.application import wake
 from workers.devices import queue_of
 from workers.job_document import artifact_of, job_document
-from workers.submission import locate
+from workers.submission import locate, with_origins
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute)
 
@@ -41,6 +41,7 @@ def _submit(body: JobRequest, service: Service, token: str, key: SubmissionKey |
     require_device(body, service.settings)
     submission = submission_of(body, service.database)
     recipe = submission.expand()
+    submission = with_origins(submission, recipe, service.settings)
     locate(submission, recipe, service.settings)
     name = body.name or recipe.id
 

@@ -80,8 +80,8 @@ def bind_sources(
 
 
 def _unbound(source: ExpandedSource) -> SourceError:
-    known = f"its origin is {source.origin}, which is not fetched: give a local copy" if source.origin else "none"
-    return SourceError(f"source {source.name}", expected=f"a place, as in {source.name}=PATH", found=known)
+    found = f"none, and its origin, {source.origin}, not fetched" if source.origin else "none"
+    return SourceError(f"source {source.name}", expected=f"a place, as in {source.name}=WHERE", found=found)
 
 
 def _config_faults(source: ExpandedSource, checkpoint: Checkpoint) -> list[Fault]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,6 +27,11 @@ from schemas.errors import OutputError
 from workers.remote.download import Advance, ContentDigest, DigestKind, RemoteFile, fetch_file
 from workers.remote.hub import HubFile, Snapshot
 from workers.remote.places import WebPlace
+
+FETCHED = re.compile(
+    r"[^\s']*\bhub/models--([A-Za-z0-9._-]+?)--([A-Za-z0-9._-]+)/snapshots/([0-9a-f]{40})(?![0-9A-Za-z])"
+)
+"""Where a repository lies at a commit, in a message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ that the recipe takes from beside it: nothing else of its repository.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,9 +25,9 @@ from workers.remote.cache import CachedFile, RemoteCache, link
 from workers.remote.client import checked_client
 from workers.remote.download import Advance, partial_bytes
 from workers.remote.headers import fetch_header, web_size
-from workers.remote.hosts import SourceHosts
+from workers.remote.hosts import SourceHosts, address_of
 from workers.remote.hub import Snapshot, list_snapshot
-from workers.remote.places import HubPlace, RemotePlace
+from workers.remote.places import HubPlace, RemotePlace, is_remote, parse_remote
 
 MAX_PLANNED_FILE_BYTES = 128 << 20
 """Planning alone fetches no file that is larger: of safetensors files it takes the headers."""
@@ -38,6 +38,9 @@ _SUFFIX = ".safetensors"
 class Fetching(Protocol):
     """Who asks for sources: knows which commits they are of, and watches what comes."""
 
+    def check(self) -> None:
+        """Raises CancelledError where fetching is to stop."""
+
     def commit_of(self, place: HubPlace) -> str | None:
         """The commit that the place was resolved to before."""
 
@@ -45,10 +48,8 @@ class Fetching(Protocol):
         """Told that the place stands for a commit now. The commit to take: one that was recorded earlier, if any."""
 
     def watching(self, total_bytes: int, room_bytes: int) -> AbstractContextManager[Advance]:
-        """A context in which `total_bytes` are fetched, for which the disk needs `room_bytes` of room.
-
-        Raises OutputError for too little room. What it yields is told of each block, and raises CancelledError to stop.
-        """
+        """A context in which `total_bytes` are fetched, and what is to be told of each block in it, which raises
+        CancelledError to stop. Raises OutputError if the disk has not `room_bytes`, as they are not there yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class LocalPlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedPlaces:
+class Places:
     """Where sources and resources are, by name: paths, and places that are remote."""
 
     sources: Mapping[str, Path | RemotePlace]
@@ -82,7 +83,7 @@ class RemoteSources:
 
     def __init__(
         self,
-        places: NamedPlaces,
+        places: Places,
         recipe: ExpandedRecipe,
         cache: RemoteCache,
         client: httpx2.Client,
@@ -134,7 +135,7 @@ class RemoteSources:
         return self._at(self._cache.folder)
 
     @contextmanager
-    def headers_only(self, advance: Advance) -> Iterator[LocalPlaces]:
+    def headers_only(self) -> Iterator[LocalPlaces]:
         """A folder of what planning reads, as long as the block runs: of safetensors files the headers, of others all.
 
         Raises SourceError, also for another file of more than MAX_PLANNED_FILE_BYTES, FetchError and OutputError.
@@ -148,12 +149,12 @@ class RemoteSources:
             ) from error
         with folder as made:
             for file in self._files.values():
-                self._stand_in(file, Path(made) / file.path.relative_to(self._cache.folder), advance)
+                self._stand_in(file, Path(made) / file.path.relative_to(self._cache.folder))
             yield self._at(Path(made))
 
-    def _stand_in(self, file: CachedFile, target: Path, advance: Advance) -> None:
+    def _stand_in(self, file: CachedFile, target: Path) -> None:
         if not file.is_there and file.path in self._weights:
-            fetch_header(self._client, file.remote, target, advance)
+            fetch_header(self._client, file.remote, target, self._checked)
             return
         if not file.is_there:
             if file.remote.size > MAX_PLANNED_FILE_BYTES:
@@ -162,8 +163,11 @@ class RemoteSources:
                     expected=f"at most {MAX_PLANNED_FILE_BYTES} bytes, of what planning alone fetches",
                     found=f"{file.remote.size}: convert, which fetches it and plans before anything else",
                 )
-            self._cache.fetch(self._client, file, advance)
+            self._cache.fetch(self._client, file, self._checked)
         link(target, file.path)
+
+    def _checked(self, _: int) -> None:
+        self._fetching.check()
 
     def _at(self, folder: Path) -> LocalPlaces:
         local = self._places.local
@@ -232,7 +236,7 @@ class RemoteSources:
             raise SourceError(owner, expected="a folder or file of the repository", found="none at that path")
         if prefix + INDEX_NAME in snapshot.files:
             index = self._cache.hub_file(snapshot, prefix + INDEX_NAME, owner)
-            self._cache.fetch(self._client, index, lambda _: None)
+            self._cache.fetch(self._client, index, self._checked)
             shards = read_index(owner, index.path.parent, Roots((self._cache.folder,))).tensors_by_shard
             # One that the index does not name makes the checkpoint ambiguous: planning says so.
             weights = [INDEX_NAME, SINGLE_NAME, *shards]
@@ -247,7 +251,7 @@ class RemoteSources:
 
 @contextmanager
 def remote_sources(
-    places: NamedPlaces, recipe: ExpandedRecipe, cache: Path, hosts: SourceHosts, fetching: Fetching
+    places: Places, recipe: ExpandedRecipe, cache: Path, hosts: SourceHosts, fetching: Fetching
 ) -> Iterator[RemoteSources]:
     """The remote ones of these places, surveyed, as long as the block runs. Raises SourceError, FetchError and
     OutputError."""
@@ -255,6 +259,17 @@ def remote_sources(
         sources = RemoteSources(places, recipe, RemoteCache(cache), client, hosts, fetching)
         sources.survey()
         yield sources
+
+
+def fetchable_origins(recipe: ExpandedRecipe, given: Collection[str], hosts: SourceHosts) -> dict[str, str]:
+    """Of the sources that are not given a place, those whose recipe names an origin at a listed host (recipe.md)."""
+    origins = {}
+    for name, source in recipe.sources.items():
+        if name not in given and source.origin is not None and is_remote(source.origin):
+            with suppress(SourceError):
+                hosts.require(address_of(parse_remote(source.origin, f"source {name}")))
+                origins[name] = source.origin
+    return origins
 
 
 def _present(snapshot: Snapshot, folder: str, names: Sequence[str]) -> list[str]:

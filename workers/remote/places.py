@@ -38,6 +38,11 @@ class HubPlace:
         return f"{_HUB}{self.repository}@{self.revision}{'/' if self.path else ''}{self.path}"
 
     @property
+    def key(self) -> str:
+        """What a commit is recorded for."""
+        return f"{self.repository}@{self.revision}"
+
+    @property
     def commit(self) -> str | None:
         """The revision, where it is a whole commit hash: then nothing has to be resolved."""
         return self.revision if _COMMIT.fullmatch(self.revision) else None

@@ -1,0 +1,38 @@
+"""How sources are fetched where they are only planned with: quickly or not at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from schemas.errors import FetchError
+from workers.remote.download import Advance
+from workers.remote.places import HubPlace
+
+PLANNING_SECONDS = 120.0
+"""Longer than this nobody waits for the answer to a request."""
+
+
+class HeaderFetching:
+    """A Fetching for one plan: of the commits as they are now, and not for long."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + PLANNING_SECONDS
+
+    def check(self) -> None:
+        """Raises FetchError when the time is over."""
+        if time.monotonic() > self._end:
+            raise FetchError(
+                "remote sources", expected=f"what planning reads within {PLANNING_SECONDS:g} seconds", found="less"
+            )
+
+    def commit_of(self, place: HubPlace) -> str | None:  # noqa: ARG002 - none is recorded
+        return None
+
+    def resolved(self, place: HubPlace, commit: str) -> str:  # noqa: ARG002 - nothing is recorded
+        return commit
+
+    @contextmanager
+    def watching(self, total_bytes: int, room_bytes: int) -> Iterator[Advance]:  # noqa: ARG002 - the disk takes it or not
+        yield lambda _: self.check()
