@@ -36,7 +36,7 @@ class SubmissionKey:
         return sha256(text.encode()).hexdigest()
 
 
-def _submission_key(
+async def _submission_key(
     request: Request,
     token: TokenName,
     idempotency_key: Annotated[
