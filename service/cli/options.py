@@ -141,17 +141,18 @@ def packaging_of(framing: Framing, part_bytes: int | None, artifact_id: bytes | 
 
 def paths_by_name(places: Sequence[Place] | None, option: str) -> dict[str, Path]:
     """The paths of an option that was given once for each name."""
-    _require_each_once([place.name for place in places or ()], option)
+    require_each_once([place.name for place in places or ()], option)
     return {place.name: place.path for place in places or ()}
 
 
 def integers_by_name(integers: Sequence[NamedInteger] | None, option: str) -> dict[str, int]:
     """The integers of an option that was given once for each name."""
-    _require_each_once([integer.name for integer in integers or ()], option)
+    require_each_once([integer.name for integer in integers or ()], option)
     return {integer.name: integer.value for integer in integers or ()}
 
 
-def _require_each_once(names: Sequence[str], option: str) -> None:
+def require_each_once(names: Sequence[str], option: str) -> None:
+    """Raises BadParameter for a name that an option was given twice."""
     for index, name in enumerate(names):
         if name in names[:index]:
             usage_error(f"{option}: expected each name once, found {name!r} twice")

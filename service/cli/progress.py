@@ -98,16 +98,26 @@ class _Stoppable:
         self._stopped = True
 
 
+def shows_bars() -> bool:
+    """Whether a terminal is there to show bars on."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def progress_bars() -> Progress:
+    """Bars of bytes with their rate and the time that is left."""
+    columns = (TextColumn("{task.description:>12}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+
+
 @contextmanager
 def watched(*phases: Phase) -> Iterator[tuple[Observer, ...]]:
     """An observer for each phase in turn, shown while the block runs. Where it fails, threads still at work stop."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not shows_bars():
         with _stopped_on_failure(tuple(_LineObserver(phase) for phase in phases)) as observers:
             yield observers
         return
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with (
-        Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress,
+        progress_bars() as progress,
         _stopped_on_failure(tuple(_BarObserver(progress, phase) for phase in phases)) as observers,
     ):
         yield observers

@@ -18,7 +18,7 @@ import pytest
 
 from schemas.errors import OutputError
 from schemas.minimum_reader import minimum_reader
-from service.cli.partial_files import PartialFile, opened_partial, partial_path
+from service.client.partial_files import PartialFile, opened_partial, partial_path
 from tests.cli.commands import INSTALLED, answered, ninforge, refused, succeeded
 from tests.cli.intermediary import Answer, Intermediary, intermediary, unchanged
 from tests.parted_job import ENTRY, NAMES, PARTS, published_model
@@ -300,7 +300,7 @@ def test_a_manifest_that_no_artifact_has_is_refused(
 
 def test_an_answer_that_is_no_manifest_is_refused(published: Published, between: Intermediary, out: Path) -> None:
     between.change = lambda _, __: Answer(200, {}, b"<html>welcome</html>")
-    assert "expected the manifest of an artifact" in refused(*arguments(published.job, between.address, out))
+    assert "expected what the interface calls ArtifactManifest" in refused(*arguments(published.job, between.address, out))
 
 
 def test_what_the_service_says_is_told(published: Published, out: Path) -> None:

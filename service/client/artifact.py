@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from uuid import UUID
 
 import httpx
-from pydantic import ValidationError
 
 from schemas.errors import ServiceError, VerificationError
 from schemas.interface import ArtifactManifest, ManifestPart
-from schemas.problems import Problem
-from service.cli.partial_files import PartialFile
+from service.client.connection import Connection, answering, refusal
+from service.client.partial_files import PartialFile
 from workers.engine.steps import Observer
 
-_TIMEOUT = httpx.Timeout(60, connect=10)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_AGAIN = "run the command again to take it up there"
+_AGAIN = "; run the command again to take it up there"
 
 
-class ArtifactClient:
-    """Requests for the artifact of one job, each with the token if there is one."""
+class RemoteArtifact:
+    """The artifact of one job."""
 
-    def __init__(self, service: str, job: UUID, token: str | None = None) -> None:
-        headers = {"Accept-Encoding": "identity"}
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
-        self._client = httpx.Client(base_url=service, timeout=_TIMEOUT, headers=headers, follow_redirects=False)
+    def __init__(self, connection: Connection, job: UUID) -> None:
+        self._connection = connection
         self._path = f"v1/jobs/{job}/artifact"
-
-    def close(self) -> None:
-        self._client.close()
 
     def manifest(self) -> ArtifactManifest:
         """The files of the artifact. Raises ServiceError for none, or for one that no artifact has."""
         path = f"{self._path}/manifest"
-        where = self._where(path)
-        with _answering(where):
-            answer = self._client.get(path)
-        if answer.status_code != httpx.codes.OK:
-            raise _refusal(where, answer)
-        try:
-            manifest = ArtifactManifest.model_validate_json(answer.content)
-        except ValidationError as error:
-            first = error.errors()[0]
-            at = "/".join(map(str, first["loc"]))
-            found = f"another document, first at {at!r}: {first['msg']}"
-            raise ServiceError(where, expected="the manifest of an artifact", found=found) from None
-        _require_sound(manifest, where)
+        manifest = self._connection.ask("GET", path, ArtifactManifest)
+        _require_sound(manifest, self._connection.where(path))
         return manifest
 
     def complete(self, part: ManifestPart, partial: PartialFile, observer: Observer) -> int:
@@ -75,10 +54,10 @@ class ArtifactClient:
 
     def _receive(self, part: ManifestPart, partial: PartialFile, observer: Observer) -> int:
         path = f"{self._path}/parts/{part.index}"
-        where = self._where(path)
+        where = self._connection.where(path)
         begun = {"Range": f"bytes={partial.size}-", "If-Range": f'"{part.sha256}"'} if partial.size else {}
         fetched = 0
-        with _answering(where), self._client.stream("GET", path, headers=begun) as answer:
+        with answering(where, _AGAIN), self._connection.stream(path, begun) as answer:
             _require_file(answer, part, partial, where)
             observer.advanced(part.index, partial.size)
             for data in answer.iter_bytes():  # as it comes: gathered into blocks it would be lost with the connection
@@ -88,11 +67,8 @@ class ArtifactClient:
                 fetched += len(data)
                 observer.advanced(part.index, len(data))
         if partial.size < part.bytes:
-            raise ServiceError(where, expected=f"{part.bytes} bytes", found=f"{partial.size} bytes; {_AGAIN}")
+            raise ServiceError(where, expected=f"{part.bytes} bytes", found=f"{partial.size} bytes{_AGAIN}")
         return fetched
-
-    def _where(self, path: str) -> str:
-        return str(self._client.base_url.copy_with(userinfo=b"").join(path))
 
 
 def _require_file(answer: httpx.Response, part: ManifestPart, partial: PartialFile, where: str) -> None:
@@ -100,7 +76,7 @@ def _require_file(answer: httpx.Response, part: ManifestPart, partial: PartialFi
     partial file is emptied."""
     if answer.status_code not in {httpx.codes.OK, httpx.codes.PARTIAL_CONTENT}:
         answer.read()
-        raise _refusal(where, answer)
+        raise refusal(where, answer)
     tag = answer.headers.get("etag")
     if tag not in {None, f'"{part.sha256}"'}:
         expected = f"the file that the manifest tells of, with the ETag {part.sha256}"
@@ -125,20 +101,3 @@ def _require_sound(manifest: ArtifactManifest, where: str) -> None:
     if not parts or len({part.name for part in parts}) != len(parts):
         found = ", ".join(part.name for part in parts) or "none"
         raise ServiceError(where, expected="files of different names", found=found)
-
-
-def _refusal(where: str, answer: httpx.Response) -> ServiceError:
-    try:
-        detail = Problem.model_validate_json(answer.content).detail
-    except ValidationError:
-        detail = answer.reason_phrase
-    return ServiceError(where, expected="what was asked for", found=f"{answer.status_code}: {detail}")
-
-
-@contextmanager
-def _answering(where: str) -> Iterator[None]:
-    try:
-        yield
-    except httpx.HTTPError as error:
-        found = f"{str(error) or type(error).__name__}; {_AGAIN}"
-        raise ServiceError(where, expected="an answer, and all of it", found=found) from None
