@@ -206,7 +206,8 @@ class SourceEntry(Answer):
 
 
 class RecipeSummary(Answer):
-    """A registered recipe in a list."""
+    """A recipe that jobs take by its id, in a list in its newest revision: one that comes with the service
+    (`registered`), or one that was stored at `created_at`."""
 
     id: str
     revision: int
@@ -215,12 +216,17 @@ class RecipeSummary(Answer):
     target: str | None
     architecture: str | None
     objects: int
+    registered: bool
+    created_at: datetime | None
 
 
 class RecipeDocument(RecipeSummary):
-    """A registered recipe with its document, as a job takes it."""
+    """A recipe with its document, as a job takes it: `text` is the YAML that it was written as, None if it was sent as
+    JSON; `revisions` are all that there are, newest first."""
 
     document: Mapping[str, Any]
+    text: str | None
+    revisions: tuple[int, ...]
 
 
 class PlannedObjectSummary(Answer):

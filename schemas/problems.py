@@ -25,12 +25,15 @@ TYPE_PREFIX = "urn:ninforge:problem:"
 
 
 class ProblemFault(BaseModel):
-    """One fault of a document that was sent: a JSON pointer into it, and what is wrong there."""
+    """One fault of a document that was sent: a JSON pointer into it, and what is wrong there; line and column, from 1,
+    where the document was sent as a text by itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: str
     message: str
+    line: int | None = None
+    column: int | None = None
 
 
 class Problem(BaseModel):

@@ -43,6 +43,7 @@ _SLUGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.GONE: "gone",
     HTTPStatus.PRECONDITION_FAILED: "precondition-failed",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "unsupported-media-type",
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
     HTTPStatus.UNPROCESSABLE_ENTITY: "request",
 }
