@@ -18,7 +18,7 @@ from workers.submission import Submission
 def submission_of(body: JobRequest, database: Database) -> Submission:
     """What a body asks for. Raises RecipeError for the id of a recipe that is neither registered nor stored."""
     return Submission(
-        document=Document.of(body.recipe) if isinstance(body.recipe, dict) else _known(body.recipe, database),
+        document=Document.of(body.recipe) if isinstance(body.recipe, dict) else known_document(body.recipe, database),
         let=body.let,
         sources=body.sources,
         resources=body.resources,
@@ -37,7 +37,9 @@ def require_device(body: JobRequest, settings: Settings) -> None:
         )
 
 
-def _known(recipe_id: str, database: Database) -> Document:
+def known_document(recipe_id: str, database: Database) -> Document:
+    """The document of a registered recipe, or of the newest revision of a stored one. Raises RecipeError where there is
+    neither."""
     if recipe_id in registered_ids():
         return registered_document(recipe_id)
     with database.reading() as session:

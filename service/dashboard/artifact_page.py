@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote
 from uuid import UUID
@@ -18,21 +17,13 @@ from schemas.states import JobState
 from schemas.tables import JobRow, ObjectRow
 from schemas.upgrade_report import UpgradeReportHead
 from service import job_documents
+from service.dashboard.format_totals import FormatTotal
 from service.dashboard.job_page import existing_job
 from service.dashboard.page import render
 from service.dependencies import CurrentService, JobId
 from workers.job_document import job_document
 
 router = APIRouter(include_in_schema=False, prefix="/jobs")
-
-
-@dataclass(frozen=True, slots=True)
-class FormatTotal:
-    """Objects and payload bytes of one format, or of one encoding of resources."""
-
-    name: str
-    objects: int
-    bytes: int
 
 
 @router.get("/{job_id}/artifact")

@@ -21,6 +21,7 @@ from service.dashboard.throughput import intervals, throughput_chart
 from service.dependencies import CurrentService, JobId, TokenName, unknown_job
 from service.routes import jobs
 from workers.job_document import job_document
+
 router = APIRouter(include_in_schema=False, prefix="/jobs")
 
 _PHASES: Mapping[str, str] = {

@@ -1,0 +1,190 @@
+"""The page on which a job is made: a recipe is chosen or pasted, its sources are bound, its plan is looked at, and it
+is submitted. All of it works without scripting."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from schemas.errors import DeviceError, Fault, KeyReusedError, NinforgeError, RecipeError
+from schemas.interface import Job, SourceEntry
+from schemas.problems import Problem
+from service.dashboard.chosen_recipe import ChosenRecipe, chosen_recipe, registered_options, stored_options
+from service.dashboard.job_form import FormFaultsError, JobForm, field_of, new_key, read_form, request_of
+from service.dashboard.page import render
+from service.dashboard.plan_preview import PlanPreview, plan_preview
+from service.dependencies import CurrentService, Service, TokenName
+from service.located_faults import LocatedFault, located_faults
+from service.routes import jobs
+from service.source_names import source_entries
+from service.submissions import require_device, submission_of
+from service.submitting_once import SubmissionKey
+from workers.public_problems import public_problem
+from workers.submission import plan_submission
+
+_PATH = "/jobs/new"
+
+_NEXT_STEPS: Mapping[str, str] = {
+    "recipe": "Mend the recipe where it says so here, and press the button again.",
+    "plan": "Bind other sources, or take a recipe that fits them: “ninforge recipe adapt” fits one to a finetune.",
+    "key-reused": "Look for its job in the list of jobs, or press the button again to make another one.",
+    "too-many-jobs": "Wait until some have ended, or cancel some, and press the button again.",
+    "fetch": "Wait a moment, and press the button again.",
+}
+_OTHERWISE = "Mend what is named here, and press the button again."
+
+router = APIRouter(include_in_schema=False, prefix=_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDifference:
+    """A member of a source's config.json that is not as the recipe expects it."""
+
+    source: str
+    member: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormFaults:
+    """What is wrong with a form, where a page shows it: at fields by their names, in config members, and elsewhere, in
+    the pasted text at its lines."""
+
+    problem: Problem | None = None
+    next_step: str = _OTHERWISE
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    configs: tuple[ConfigDifference, ...] = ()
+    others: tuple[LocatedFault, ...] = ()
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Lines of the pasted text that have a fault."""
+        return frozenset(fault.line for fault in self.others if fault.line is not None)
+
+
+async def _sent_form(request: Request, service: CurrentService) -> JobForm:
+    async with request.form(max_files=0, max_part_size=service.settings.max_body_bytes) as data:
+        return read_form(data)
+
+
+SentForm = Annotated[JobForm, Depends(_sent_form)]
+
+
+@router.get("")
+def begin(
+    request: Request, service: CurrentService, recipe: Annotated[str | None, Query(max_length=200)] = None
+) -> Response:
+    """The choice of a recipe, or the form for the one that was chosen."""
+    form = JobForm(recipe=recipe or "")
+    if not form.recipe:
+        return _page(request, service, form, None)
+    try:
+        return _page(request, service, form, chosen_recipe(form, service.database))
+    except RecipeError as error:
+        return _page(request, service, form, None, _faults(error, form, None, service), status=HTTPStatus.NOT_FOUND)
+
+
+@router.post("")
+def answer(form: SentForm, request: Request, service: CurrentService, token: TokenName) -> Response:
+    """Does what the button says: takes up a pasted recipe, shows the plan, or submits the job and goes to it."""
+    chosen: ChosenRecipe | None = None
+    try:
+        chosen = chosen_recipe(form, service.database)
+        match form.action:
+            case "use":
+                return _page(request, service, form, chosen)
+            case "preview":
+                return _page(request, service, form, chosen, preview=_preview(form, chosen, service))
+            case "submit":
+                return RedirectResponse(f"/jobs/{_submit(form, chosen, service, token).id}", HTTPStatus.SEE_OTHER)
+    except KeyReusedError as error:
+        form = replace(form, key=new_key())
+        return _page(request, service, form, chosen, _faults(error, form, chosen, service), status=HTTPStatus.CONFLICT)
+    except (NinforgeError, FormFaultsError) as error:
+        return _page(request, service, form, chosen, _faults(error, form, chosen, service))
+
+
+def _preview(form: JobForm, chosen: ChosenRecipe, service: Service) -> PlanPreview:
+    body = request_of(form, chosen.document.data, chosen.recipe.sources)
+    require_device(body, service.settings)
+    return plan_preview(plan_submission(submission_of(body, service.database), service.settings))
+
+
+def _submit(form: JobForm, chosen: ChosenRecipe, service: Service, token: str) -> Job:
+    body = request_of(form, chosen.document.data, chosen.recipe.sources)
+    return jobs.submit(body, service, token, SubmissionKey(token, form.key, _PATH), Response())
+
+
+def _faults(
+    error: NinforgeError | FormFaultsError, form: JobForm, chosen: ChosenRecipe | None, service: Service
+) -> FormFaults:
+    """What an error says, each fault where it belongs. Before a pasted text has become a recipe, all lead into it."""
+    found = None if isinstance(error, FormFaultsError) else public_problem(error, service.settings)
+    fields: dict[str, list[str]] = defaultdict(list)
+    configs: list[ConfigDifference] = []
+    others: list[Fault] = []
+    for fault in _all_faults(error, found):
+        name = field_of(fault.at) if chosen is not None or not form.text else None
+        difference = _config_difference(fault)
+        if name is not None:
+            fields[name].append(fault.message)
+        elif difference is not None:
+            configs.append(difference)
+        else:
+            others.append(fault)
+    located = (
+        located_faults(form.text, others, where="recipe")
+        if form.text
+        else [LocatedFault(one.at, one.message, None, None) for one in others]
+    )
+    next_step = _OTHERWISE if isinstance(error, FormFaultsError) else _NEXT_STEPS.get(error.slug, _OTHERWISE)
+    return FormFaults(found, next_step, fields, tuple(configs), tuple(located))
+
+
+def _all_faults(error: NinforgeError | FormFaultsError, found: Problem | None) -> Sequence[Fault]:
+    if isinstance(error, FormFaultsError):
+        return error.faults
+    if isinstance(error, DeviceError):
+        return [Fault(error.where, f"expected {error.expected}, found {error.found}")]
+    return [Fault(one.at, one.message) for one in (found.errors if found else None) or ()]
+
+
+def _config_difference(fault: Fault) -> ConfigDifference | None:
+    """What planning says of a member of a config.json."""
+    _, *tokens = fault.at.split("/", 4)
+    if len(tokens) < 4 or (tokens[0], tokens[2]) != ("sources", "config"):
+        return None
+    where, _, message = fault.message.partition(": ")
+    if where != f"config.json of {tokens[1]}":
+        return None
+    return ConfigDifference(tokens[1], f"/{tokens[3]}", message)
+
+
+def _page(
+    request: Request,
+    service: Service,
+    form: JobForm,
+    chosen: ChosenRecipe | None,
+    faults: FormFaults | None = None,
+    *,
+    preview: PlanPreview | None = None,
+    status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY,
+) -> Response:
+    context: dict[str, Any] = {"form": form, "chosen": chosen, "faults": faults or FormFaults(), "preview": preview}
+    if chosen is None:
+        with service.database.reading() as session:
+            context |= {"registered": registered_options(), "stored": stored_options(session)}
+    else:
+        context["places"] = _top_places(service)
+    return render(request, "new_job.html", HTTPStatus.OK if faults is None else status, **context)
+
+
+def _top_places(service: Service) -> list[SourceEntry]:
+    """What lies in the source roots: a start for whoever has no scripts that look further."""
+    return source_entries("", service.settings)
