@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from schemas.errors import DeviceError, Fault, KeyReusedError, NinforgeError, RecipeError
-from schemas.interface import Job, SourceEntry
+from schemas.interface import Job, JobRequest, SourceEntry
 from schemas.problems import Problem
 from service.dashboard.chosen_recipe import ChosenRecipe, chosen_recipe, registered_options, stored_options
 from service.dashboard.job_form import FormFaultsError, JobForm, field_of, new_key, read_form, request_of
@@ -26,6 +26,8 @@ from service.source_names import source_entries
 from service.submissions import require_device, submission_of
 from service.submitting_once import SubmissionKey
 from workers.public_problems import public_problem
+from workers.remote.fetching import fetchable_origins
+from workers.remote.hosts import SourceHosts
 from workers.submission import plan_submission
 
 _PATH = "/jobs/new"
@@ -111,13 +113,23 @@ def answer(form: SentForm, request: Request, service: CurrentService, token: Tok
 
 
 def _preview(form: JobForm, chosen: ChosenRecipe, service: Service) -> PlanPreview:
-    body = request_of(form, chosen.document.data, chosen.recipe.sources)
+    body = _request(form, chosen, service)
     require_device(body, service.settings)
     return plan_preview(plan_submission(submission_of(body, service.database), service.settings))
 
 
+def _request(form: JobForm, chosen: ChosenRecipe, service: Service) -> JobRequest:
+    fetched = _fetched(chosen, service)
+    return request_of(form, chosen.document.data, [name for name in chosen.recipe.sources if name not in fetched])
+
+
+def _fetched(chosen: ChosenRecipe, service: Service) -> Mapping[str, str]:
+    """From where sources come whose fields are left empty."""
+    return fetchable_origins(chosen.recipe, (), SourceHosts.of(service.settings))
+
+
 def _submit(form: JobForm, chosen: ChosenRecipe, service: Service, token: str) -> Job:
-    body = request_of(form, chosen.document.data, chosen.recipe.sources)
+    body = _request(form, chosen, service)
     return jobs.submit(body, service, token, SubmissionKey(token, form.key, _PATH), Response())
 
 
@@ -181,7 +193,8 @@ def _page(
         with service.database.reading() as session:
             context |= {"registered": registered_options(), "stored": stored_options(session)}
     else:
-        context["places"] = _top_places(service)
+        context |= {"places": _top_places(service), "fetched": _fetched(chosen, service)}
+        context["hosts"] = (*service.settings.source_hosts, *service.settings.private_source_hosts)
     return render(request, "new_job.html", HTTPStatus.OK if faults is None else status, **context)
 
 
