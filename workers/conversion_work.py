@@ -24,7 +24,7 @@ from workers.job_work import VerifiedWork
 from workers.remote.fetched_records import fetched_records
 from workers.remote.fetching import Fetching
 from workers.settings import Settings
-from workers.submission import Submission, plan_submission
+from workers.submission import Submission, plan_fetched
 
 
 class ConversionWork:
@@ -43,7 +43,7 @@ class ConversionWork:
 
     def prepare(self, fetching: Fetching) -> None:
         """Fetches what is remote and plans. What planning refuses, it refuses before the weights are fetched."""
-        self._plan = plan_submission(self._submission, self._settings, fetching, self._require_wanted)
+        self._plan = plan_fetched(self._submission, self._settings, fetching, self._require_wanted)
         self._fetched = fetched_records(self._submission.sources, self._submission.resources, fetching.commit_of)
 
     def planned(self) -> Plan:

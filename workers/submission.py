@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,15 +11,16 @@ from schemas.recipe.expanded import ExpandedRecipe, ExpandedSource
 from schemas.recipe.pointer import escape
 from schemas.tables import JobRow
 from workers.engine.packaging import Packaging
-from workers.engine.plan import Plan, plan_conversion
+from workers.engine.plan import Plan
 from workers.engine.sources.roots import Roots
 from workers.recipe_expansion import Document, expanded
 from workers.recipe_records import document_of
 from workers.remote.client import told_of
-from workers.remote.fetching import Fetching, LocalPlaces, Places, fetchable_origins, remote_sources
+from workers.remote.fetching import Fetching, Places, fetchable_origins
 from workers.remote.header_fetching import HeaderFetching
 from workers.remote.hosts import SourceHosts, address_of
 from workers.remote.places import RemotePlace, is_remote, parse_remote
+from workers.remote.planning import Judge, RemotePlanning
 from workers.settings import Settings
 
 
@@ -80,46 +81,30 @@ def locate(submission: Submission, recipe: ExpandedRecipe, settings: Settings) -
     return Places(sources, resources)
 
 
-Judge = Callable[[Plan], None]
+def plan_submission(submission: Submission, settings: Settings) -> Plan:
+    """Plans a submission from headers alone, also where sources are remote.
 
-
-def plan_submission(
-    submission: Submission, settings: Settings, fetching: Fetching | None = None, judge: Judge = lambda _: None
-) -> Plan:
-    """Plans a submission: header reads only. Of remote sources `fetching` brings all that is needed, after `judge` has
-    passed a plan from their headers; without it there is the plan from headers alone.
-
-    Raises RecipeError, PlanError, SourceError, FetchError, OutputError, and what `fetching` and `judge` raise.
+    Raises RecipeError, PlanError, SourceError, FetchError, OutputError.
     """
     recipe = submission.expand()
     places = locate(submission, recipe, settings)
-    if not places.remote:
-        return _planned(submission, recipe, places.local, settings)
-    with remote_sources(
-        places, recipe, fetched_folder(settings), SourceHosts.of(settings), fetching or HeaderFetching()
-    ) as remote:
-        if fetching is None or not remote.is_complete:
-            with remote.headers_only() as local:
-                plan = _planned(submission, recipe, local, settings)
-            if fetching is None:
-                return plan
-            judge(plan)
-        return _planned(submission, recipe, remote.fetch(), settings)
+    planning = _planning(settings, HeaderFetching())
+    return planning.plan_from_headers(recipe, places, submission.packaging, Roots(settings.source_roots))
 
 
-def fetched_folder(settings: Settings) -> Path:
-    """The cache of fetched files."""
-    return settings.data / "fetched"
+def plan_fetched(submission: Submission, settings: Settings, fetching: Fetching, judge: Judge) -> Plan:
+    """Plans a submission and fetches what is remote, after `judge` has passed a plan from headers.
+
+    Raises what plan_submission raises, and what `fetching` and `judge` do.
+    """
+    recipe = submission.expand()
+    places = locate(submission, recipe, settings)
+    planning = _planning(settings, fetching)
+    return planning.plan(recipe, places, submission.packaging, Roots(settings.source_roots), judge=judge)
 
 
-def _planned(submission: Submission, recipe: ExpandedRecipe, local: LocalPlaces, settings: Settings) -> Plan:
-    return plan_conversion(
-        recipe,
-        local.sources,
-        resources=local.resources,
-        packaging=submission.packaging,
-        roots=Roots((*settings.source_roots, fetched_folder(settings))),
-    )
+def _planning(settings: Settings, fetching: Fetching) -> RemotePlanning:
+    return RemotePlanning(SourceHosts.of(settings), settings.data / "fetched", fetching)
 
 
 def _unknown(member: str, given: Mapping[str, str], known: Collection[str]) -> list[Fault]:

@@ -22,7 +22,8 @@ from tests.running_service import RunningService, assert_problem, running_servic
 from tests.small_job import job_body
 from workers import job_limits
 from workers.database import Database
-from workers.submission import Places, locate
+from workers.remote.fetching import Places
+from workers.submission import locate
 
 LIMIT = 3
 

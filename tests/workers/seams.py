@@ -11,7 +11,7 @@ from workers import conversion, conversion_work
 from workers.storage import Storage
 
 SEAMS = [
-    (conversion_work, "plan_submission"),
+    (conversion_work, "plan_fetched"),
     (conversion, "create_work_files"),
     (conversion_work, "encode_objects"),
     (conversion_work, "verify_artifact"),

@@ -223,7 +223,7 @@ def test_a_worker_killed_while_encoding_costs_its_batch_only(
 @pytest.mark.parametrize(
     ("module", "step"),
     [
-        (conversion_work, "plan_submission"),
+        (conversion_work, "plan_fetched"),
         (job_records, "reserve_disk"),
         (conversion, "create_work_files"),
         (job_records, "record_plan"),
