@@ -13,7 +13,14 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from schemas.problems import Problem
-from schemas.report import ConversionReport, ExecutionRecord, FetchedRecord, RecipeIdentity, TensorReference
+from schemas.report import (
+    ConversionReport,
+    ExecutionRecord,
+    FetchedRecord,
+    ObjectReport,
+    RecipeIdentity,
+    TensorReference,
+)
 from schemas.states import JobState, ObjectState, Stage, WorkerState
 from schemas.upgrade_report import UpgradeReport
 
@@ -171,6 +178,40 @@ class Job(Answer):
     attempts: tuple[Attempt, ...]
 
 
+class CodeCount(Answer):
+    """How many elements have a code: `code` are its bits, `value` what it stands for before it is scaled."""
+
+    code: int
+    value: float
+    count: int
+
+
+class ScaleCount(Answer):
+    """How many scales lie between two values, both included: those of an eighth of a binade."""
+
+    first: float
+    last: float
+    count: int
+
+
+class Histograms(Answer):
+    """Exact counts of the words of the `rows` that were verified: every code of the format, and the scales above zero
+    by bins that are not empty, ascending."""
+
+    rows: int
+    codes: tuple[CodeCount, ...]
+    zero_scales: int
+    scales: tuple[ScaleCount, ...]
+
+
+class ObjectDocument(ObjectReport):
+    """One object of a job. `source_rms` is the RMS of what a lossy one was made of, over the same elements as `error`;
+    `histograms` are there of one that was quantized and verified by a conversion."""
+
+    source_rms: float | None
+    histograms: Histograms | None
+
+
 class StateEvent(Answer):
     """That a job has come to a state; `error` is why it failed."""
 
@@ -266,6 +307,74 @@ class PlanDocument(Answer):
     unused: tuple[TensorReference, ...]
     ignored: tuple[TensorReference, ...]
     warnings: tuple[str, ...]
+
+
+class InspectionRequest(Body):
+    """Body of POST /v1/inspections: a place below the source roots, or the id of a job that is ready."""
+
+    artifact: Where
+
+
+class InspectedTensor(Answer):
+    """A tensor in a directory. Format and layout are those of the registry, or as the file spells others."""
+
+    name: str
+    kind: Literal["tensor"]
+    shape: tuple[int, ...]
+    format: str | None
+    layout: str
+    offset: int
+    bytes: int
+
+
+class InspectedResource(Answer):
+    """A resource in a directory."""
+
+    name: str
+    kind: Literal["resource"]
+    encoding: str
+    offset: int
+    bytes: int
+
+
+class InspectedPart(Answer):
+    """One file of an artifact; the name of the entry, which is the first, is not in it."""
+
+    name: str | None
+    bytes: int
+
+
+class Inspection(Answer):
+    """Directory and structure of an artifact, as `ninforge inspect --json` gives them. Offsets count from the start of
+    the payload. `strays` are bytes that belong to nothing. Of an uploaded beginning nothing is known of them, and in
+    framings 1 and 2 nothing of the file's size."""
+
+    framing: int
+    minimum_reader: str
+    file_bytes: int | None
+    parts: tuple[InspectedPart, ...] | None
+    payload_offset: int
+    directory_sha256: str
+    objects: tuple[Annotated[InspectedTensor | InspectedResource, Field(discriminator="kind")], ...]
+    strays: tuple[str, ...] | None
+
+
+class IdentityInspection(Inspection):
+    """Of framing 1, which has no `weights_id`, or 2."""
+
+    model_id: str
+    weights_id: str | None
+
+
+class ModelInspection(Inspection):
+    """Of framing 3: the config of each component, and whether an engine runs the file."""
+
+    artifact_id: str
+    name: str | None
+    components: Mapping[str, Mapping[str, Any]]
+    bindings: int
+    uses: int
+    execution: ExecutionRecord
 
 
 class FormatEntry(Answer):

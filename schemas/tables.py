@@ -371,9 +371,45 @@ class ObjectRow(Base):
     payload_blake3: Mapped[str | None] = mapped_column(HEX_DIGEST)
     reciprocals: Mapped[list[Any]] = mapped_column(JSON, default=list)
     error: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    checks: Mapped[list[Any]] = mapped_column(JSON, default=list)
+    source_rms: Mapped[float | None]
+    """RMS of what a lossy object was made of, over the same elements as `error`."""
 
     __table_args__ = (Index(None, "job_id", "state", "bytes"), Index(None, "claim_id"))
+
+
+class VerificationCheckRow(Base):
+    """One thing that verification looked at in an object; `position` counts within the object."""
+
+    __tablename__ = "verification_checks"
+
+    job_id: Mapped[UUID] = mapped_column(primary_key=True)
+    object_index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    rows: Mapped[int] = mapped_column(BIG_INTEGER)
+    passed: Mapped[bool]
+
+    __table_args__ = (
+        ForeignKeyConstraint(["job_id", "object_index"], ["objects.job_id", "objects.index"], ondelete="CASCADE"),
+    )
+
+
+class ObjectHistogramRow(Base):
+    """Counts of the words of a quantized object, of the rows that were verified."""
+
+    __tablename__ = "object_histograms"
+
+    job_id: Mapped[UUID] = mapped_column(primary_key=True)
+    object_index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    codes: Mapped[list[int]] = mapped_column(JSON)
+    """Elements by the bits of their code."""
+    scales: Mapped[list[list[int]]] = mapped_column(JSON)
+    """Bin and count of the scales above zero, by bins that are not empty."""
+    zero_scales: Mapped[int] = mapped_column(BIG_INTEGER)
+
+    __table_args__ = (
+        ForeignKeyConstraint(["job_id", "object_index"], ["objects.job_id", "objects.index"], ondelete="CASCADE"),
+    )
 
 
 class SourceTensorRow(Base):

@@ -8,11 +8,20 @@ from uuid import UUID
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session, selectinload
 
-from schemas.interface import ArtifactManifest, Job, JobReport, ManifestPart, Page, UpgradeJobReport
-from schemas.report import ObjectReport, ReportHead, SourceTensorRecord
+from schemas.interface import (
+    ArtifactManifest,
+    Job,
+    JobReport,
+    ManifestPart,
+    ObjectDocument,
+    Page,
+    UpgradeJobReport,
+)
+from schemas.report import Check, ObjectReport, ReportHead, SourceTensorRecord
 from schemas.states import JobState, ObjectState
-from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
+from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow, VerificationCheckRow
 from schemas.upgrade_report import UpgradeReportHead
+from service.object_histograms import object_histograms
 from workers.job_document import artifact_of, job_document, job_documents
 
 
@@ -62,6 +71,13 @@ def object_report(session: Session, row: ObjectRow) -> ObjectReport:
     return report
 
 
+def object_document(session: Session, row: ObjectRow) -> ObjectDocument:
+    """One object of a job, with its histograms."""
+    return ObjectDocument(
+        **dict(object_report(session, row)), source_rms=row.source_rms, histograms=object_histograms(session, row)
+    )
+
+
 def job_report(session: Session, job: JobRow) -> JobReport | UpgradeJobReport:
     """The report of a job that is ready."""
     report: type[JobReport] | type[UpgradeJobReport] = JobReport if job.upgrade is None else UpgradeJobReport
@@ -92,16 +108,34 @@ def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifes
 
 
 def _object_reports(session: Session, job_id: UUID, rows: Sequence[ObjectRow]) -> list[ObjectReport]:
-    sources = _source_records(session, job_id, rows)
+    sources, checks = _source_records(session, job_id, rows), _checks(session, job_id, rows)
+    columns = ObjectReport.model_fields.keys() - {"sources", "checks"}
     return [
         ObjectReport.model_validate(
             {
-                **{name: getattr(row, name) for name in ObjectReport.model_fields if name != "sources"},
+                **{name: getattr(row, name) for name in columns},
                 "sources": sources.get(row.index, ()),
+                "checks": checks.get(row.index, ()),
             }
         )
         for row in rows
     ]
+
+
+def _checks(session: Session, job_id: UUID, objects: Sequence[ObjectRow]) -> dict[int, list[Check]]:
+    """What verification looked at in objects that are in payload order, by index."""
+    if not objects:
+        return {}
+    row = VerificationCheckRow
+    found = session.execute(
+        select(row.object_index, row.name, row.rows, row.passed)
+        .where(row.job_id == job_id, row.object_index.between(objects[0].index, objects[-1].index))
+        .order_by(row.object_index, row.position)
+    )
+    checks: dict[int, list[Check]] = {}
+    for index, name, rows, passed in found:
+        checks.setdefault(index, []).append(Check(name=name, rows=rows, passed=passed))
+    return checks
 
 
 def _source_records(

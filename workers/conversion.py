@@ -146,7 +146,7 @@ class Conversion:
         verified = work.verify(entry, heartbeat)
         self._check_digests(verified.objects)
         with self._context.database.writing() as session:
-            job_records.record_verified(session, claim, verified.objects, verified.head)
+            job_records.record_verified(session, claim, verified)
         files = zip(artifact_paths(entry, work.planned().arrangement), verified.sha256, verified.stamps, strict=True)
         return [VerifiedFile(path, sha256, stamp) for path, sha256, stamp in files]
 

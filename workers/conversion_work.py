@@ -84,11 +84,14 @@ class ConversionWork:
             threads=self._settings.threads,
             observer=observer,
             artifact_id=identity,
+            histograms=True,
         )
         record = VerificationRecord(coverage=coverage, seed=verification.seed)
         made = report_head(plan, sha256=verification.sha256, artifact_id=identity, verification=record)
         head = made.model_copy(update={"fetched": self._fetched})
-        return VerifiedWork(verification.objects, head, verification.sha256, verification.stamps)
+        return VerifiedWork(
+            verification.objects, verification.histograms, head, verification.sha256, verification.stamps
+        )
 
     def _source_digests(self) -> dict[SourceTensor, str]:
         """BLAKE3 of every source tensor, as encoding recorded it."""

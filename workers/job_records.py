@@ -11,20 +11,20 @@ from sqlalchemy.orm import Session
 
 from schemas.errors import OutputError
 from schemas.recipe.expanded import ExpandedRecipe
-from schemas.report import EncodedObject, ReportHead, VerifiedObject
+from schemas.report import EncodedObject
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
-from schemas.upgrade_report import UpgradeReportHead
 from workers import claims, job_events, recipe_records
 from workers.claims import Claim
 from workers.database import database_time
 from workers.engine.container.directory import Framing
 from workers.identifiers import time_ordered_id
 from workers.job_endings import hold_stored_files
-from workers.job_work import PlannedJob, PlannedJobObject
+from workers.job_work import PlannedJob, PlannedJobObject, VerifiedWork
 from workers.storage import Storage
 from workers.submission import Submission
 from workers.upgrade_submission import UpgradeSubmission
+from workers.verification_records import record_findings
 
 
 def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str) -> JobRow:
@@ -200,27 +200,13 @@ def record_encoded(session: Session, claim: Claim, encoded: Sequence[EncodedObje
     claims.end(session, claim)
 
 
-def record_verified(
-    session: Session, claim: Claim, verified: Sequence[VerifiedObject], head: ReportHead | UpgradeReportHead
-) -> None:
+def record_verified(session: Session, claim: Claim, verified: VerifiedWork) -> None:
     """Records that the whole file passed, and the head of its report. The claim goes on: what is left is to publish."""
-    job = claims.require(session, claim)
+    job, head = claims.require(session, claim), verified.head
     hold_stored_files(session, [part.sha256 for part in head.artifact.parts])
-    session.execute(
-        update(ObjectRow),
-        [
-            {
-                "job_id": job.id,
-                "index": done.index,
-                "state": ObjectState.VERIFIED,
-                "error": None if done.error is None else done.error.model_dump(),
-                "checks": [check.model_dump() for check in done.checks],
-            }
-            for done in verified
-        ],
-    )
+    record_findings(session, job.id, verified.objects, verified.histograms)
     session.execute(update(ObjectRow).where(ObjectRow.job_id == job.id).values(bytes_done=ObjectRow.bytes))
-    job_events.record_objects(session, job, ObjectState.VERIFIED, [done.index for done in verified])
+    job_events.record_objects(session, job, ObjectState.VERIFIED, [done.index for done in verified.objects])
     job_events.record_progress(session, job)
     job.parts = [
         ArtifactPartRow(index=index, name=part.name, bytes=part.bytes, sha256=part.sha256)

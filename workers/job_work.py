@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from workers.engine.container.arrangement import Arrangement
 from workers.engine.container.directory import Framing
 from workers.engine.execution import Execution
 from workers.engine.file_stamp import FileStamp
+from workers.engine.histogram import Histogram
 from workers.engine.planned_objects import SourceTensorIdentity
 from workers.engine.steps import Observer
 from workers.remote.fetching import Fetching
@@ -62,10 +63,11 @@ class PlannedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VerifiedWork:
-    """What passed verification: the record of each object, the report's head, and SHA-256 and stamp of each file, the
-    entry first."""
+    """What passed verification: the record of each object, the histograms of quantized ones by index, the report's
+    head, and SHA-256 and stamp of each file, the entry first."""
 
     objects: Sequence[VerifiedObject]
+    histograms: Mapping[int, Histogram]
     head: ReportHead | UpgradeReportHead
     sha256: tuple[str, ...]
     stamps: tuple[FileStamp, ...]

@@ -58,4 +58,4 @@ class UpgradeWork:
             threads = self._settings.threads
             found = verify_upgraded(plan, old, entry, artifact_id=identity, threads=threads, observer=observer)
         head = upgrade_report_head(plan, old_sha256=digest, sha256=found.sha256)
-        return VerifiedWork(verified_objects(plan, found), head, found.sha256, found.stamps)
+        return VerifiedWork(verified_objects(plan, found), {}, head, found.sha256, found.stamps)

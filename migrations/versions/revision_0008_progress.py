@@ -17,7 +17,7 @@ def upgrade() -> None:
     with op.batch_alter_table("objects") as objects:
         objects.add_column(sa.Column("encoded_at", sa.DateTime(timezone=True), nullable=True))
     with op.batch_alter_table("jobs") as jobs:
-        jobs.add_column(sa.Column("furthest", sa.Float(), nullable=False, server_default="0"))
+        jobs.add_column(sa.Column("furthest", sa.Double(), nullable=False, server_default="0"))
     with op.batch_alter_table("jobs") as jobs:
         jobs.alter_column("furthest", server_default=None)
     op.create_table(

@@ -9,10 +9,19 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from schemas.interface import PRINTABLE, ArtifactManifest, Job, JobReport, JobRequest, Page, UpgradeJobReport
+from schemas.interface import (
+    PRINTABLE,
+    ArtifactManifest,
+    Job,
+    JobReport,
+    JobRequest,
+    ObjectDocument,
+    Page,
+    UpgradeJobReport,
+)
 from schemas.report import ObjectReport
 from schemas.states import JobState, ObjectState
-from schemas.tables import JobRow
+from schemas.tables import JobRow, ObjectRow
 from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, unknown_job
@@ -133,6 +142,21 @@ def list_objects(
     with service.database.reading() as session:
         _existing(session, job_id)
         return job_documents.object_page(session, job_id, state=state, limit=limit, cursor=cursor)
+
+
+@router.get("/{job_id}/objects/{index}")
+def show_object(
+    job_id: JobId,
+    index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Which object, counted from 0 in payload order.")],
+    service: CurrentService,
+) -> ObjectDocument:
+    """One object of a job, with the histograms of its words."""
+    with service.database.reading() as session:
+        _existing(session, job_id)
+        row = session.get(ObjectRow, (job_id, index))
+        if row is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"Job {job_id} has no object {index}.")
+        return job_documents.object_document(session, row)
 
 
 @router.get("/{job_id}/report")

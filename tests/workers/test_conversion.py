@@ -17,7 +17,7 @@ from sqlalchemy import URL, select
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
 from schemas.states import JobState, ObjectState
-from schemas.tables import ClaimRow, ObjectRow, SourceTensorRow
+from schemas.tables import ClaimRow, ObjectHistogramRow, ObjectRow, SourceTensorRow, VerificationCheckRow
 from tests.job_rows import object_states
 from tests.small_job import write_checkpoint
 from tests.workers.site import LAYERS, Killed, Site, make_site
@@ -63,10 +63,14 @@ def test_a_submitted_job_becomes_a_published_artifact(site: Site) -> None:
         assert session.scalars(select(ClaimRow)).all() == []
         digests = session.scalars(select(SourceTensorRow.blake3).where(SourceTensorRow.job_id == job_id)).all()
         rows = session.scalars(select(ObjectRow).where(ObjectRow.job_id == job_id)).all()
+        checks = session.scalars(select(VerificationCheckRow).where(VerificationCheckRow.job_id == job_id)).all()
+        histograms = session.scalars(select(ObjectHistogramRow).where(ObjectHistogramRow.job_id == job_id)).all()
     assert len(digests) == LAYERS
     assert all(digest is not None and len(digest) == 64 for digest in digests)
     assert all(row.bytes_done == row.bytes and row.claim_id is None and row.worker == "a" for row in rows)
-    assert all(row.checks and all(check["passed"] for check in row.checks) for row in rows)
+    assert {check.object_index for check in checks} == {row.index for row in rows}
+    assert all(check.passed for check in checks)
+    assert {one.object_index for one in histograms} == {row.index for row in rows if row.format not in (None, "BF16")}
 
 
 def test_a_job_that_is_ready_is_left_alone(site: Site) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from sqlalchemy import URL, column, insert, inspect, select, table, text, update
 from sqlalchemy.exc import IntegrityError
 
 from schemas.states import Stage
-from schemas.tables import Base, ClaimRow, JobRow, ObjectRow
+from schemas.tables import Base, ClaimRow, JobRow, ObjectRow, VerificationCheckRow
 from tests.job_rows import job_row
 from workers.database import Database, database_time, migration_config
 from workers.identifiers import time_ordered_id
@@ -92,6 +93,30 @@ def test_what_hangs_on_a_job_outlives_migrations(database_url: URL, revision: st
         assert [(row.job_id, row.name) for row in session.scalars(select(ObjectRow))] == [(job_id, "norm")]
     with pytest.raises(IntegrityError), database.writing() as session:
         session.execute(update(ObjectRow).values(job_id=time_ordered_id()))
+    database.close()
+
+
+def test_checks_go_to_rows_and_back(database_url: URL) -> None:
+    checks = [{"name": "words equal the source's", "rows": 2**40, "passed": True}]
+    checks.append({"name": "gaps zero", "rows": 7, "passed": False})
+    job_id = time_ordered_id()
+    jobs = {**_JOB, "id": job_id.hex, "allow_unexecutable": False}
+    database = Database(database_url)
+    with database.engine.begin() as connection:
+        alembic.command.upgrade(migration_config(connection), "0002")
+        connection.execute(insert(table("jobs", *map(column, jobs))).values(jobs))
+        for index, written in enumerate([checks, []]):
+            values = {**_OBJECT, "job_id": job_id.hex, "index": index, "checks": json.dumps(written)}
+            connection.execute(insert(table("objects", *map(column, values))).values(values))
+    database.upgrade()
+    with database.reading() as session:
+        found = session.scalars(select(VerificationCheckRow).order_by(VerificationCheckRow.position)).all()
+        assert [{"name": row.name, "rows": row.rows, "passed": row.passed} for row in found] == checks
+        assert [(row.job_id, row.object_index, row.position) for row in found] == [(job_id, 0, 0), (job_id, 0, 1)]
+    with database.engine.begin() as connection:
+        alembic.command.downgrade(migration_config(connection), "0011")
+        stored = connection.execute(text('SELECT checks FROM objects ORDER BY "index"')).scalars().all()
+        assert [json.loads(one) if isinstance(one, str) else one for one in stored] == [checks, []]
     database.close()
 
 

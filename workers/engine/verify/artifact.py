@@ -21,6 +21,7 @@ from schemas.storage_layouts import payload
 from workers.engine.container.gaps import stray_bytes
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.file_stamp import FileStamp
+from workers.engine.histogram import Histogram
 from workers.engine.plan import Plan
 from workers.engine.planned_objects import PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.recipe.inference import Typed
@@ -30,7 +31,6 @@ from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.verify.comparisons import compared_values
 from workers.engine.verify.evaluation import evaluate, width
 from workers.engine.verify.front import expected_front
-from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.leaves import PlannedLeaves
 from workers.engine.verify.model_checks import check_model
 from workers.engine.verify.model_front import expected_model_fronts

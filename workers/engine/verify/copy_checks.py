@@ -11,11 +11,11 @@ from schemas.recipe.expanded import DivisorConvention, Fp8Row, Nvfp4
 from schemas.registry import BlockScaledGeometry
 from schemas.storage_layouts import SCALE_TILE_ROWS
 from workers import _native
+from workers.engine.histogram import Histogram
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile
 from workers.engine.verify.evaluation import derived_divisor, evaluate
-from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 from workers.engine.verify.subject import (
     Check,

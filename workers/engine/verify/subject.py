@@ -12,12 +12,12 @@ from schemas.errors import VerificationError
 from schemas.recipe.expanded import ExpandedObject
 from schemas.storage_layouts import Plane
 from workers import _native
+from workers.engine.histogram import Histogram
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile, tiles
 from workers.engine.trace import origin
 from workers.engine.verify.evaluation import Leaves, evaluate
-from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 
 

@@ -24,6 +24,7 @@ from schemas.registry import (
 )
 from schemas.storage_layouts import K_ALIGNMENT, SCALE_TILE_ROWS, PlaneName
 from workers import _native
+from workers.engine.histogram import Histogram
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile
 from workers.engine.verify.copy_checks import (
@@ -34,7 +35,6 @@ from workers.engine.verify.copy_checks import (
     whole_scale_tiles,
 )
 from workers.engine.verify.evaluation import evaluate_exactly, width
-from workers.engine.verify.histogram import Histogram
 from workers.engine.verify.selection import RowRange
 from workers.engine.verify.subject import (
     Check,

@@ -1,13 +1,15 @@
-"""Histograms of the words of a quantized object, gathered tile by tile as it is verified."""
+"""Histograms of the words of a quantized object, gathered tile by tile as it is verified. No kernel is loaded here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from workers import _native
+if TYPE_CHECKING:
+    from workers import _native
 
 Counts = npt.NDArray[np.uint64]
 
