@@ -53,12 +53,12 @@ class RunningService:
 
 @contextmanager
 def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
-    """A service over a data folder that has the small checkpoint among its sources."""
+    """A service over a data folder that has the small checkpoint among its sources, on a free port unless one is set."""
     write_checkpoint(data / "sources" / "small")
-    chosen = Settings(data=data, threads=2, **settings)
+    chosen = Settings(data=data, **{"threads": 2, "port": 0, **settings})
     application = create_application(chosen)
     server = uvicorn.Server(uvicorn.Config(application, log_config=None))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", chosen.port)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

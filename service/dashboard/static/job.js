@@ -23,6 +23,14 @@ const renewAll = paced(500, async () => {
   }
   for (const name of ["heading", "error", "progress", "throughput"]) renew(fresh, `[data-live="${name}"]`);
   bar.className = fresh.getElementById("bar").className;
+  for (const element of fresh.querySelectorAll("[data-object]")) {
+    // An event may have told more since that page was made.
+    const { object: index } = element.dataset;
+    if (element.tagName === "TR" && STEPS.indexOf(stateOf(element)) > STEPS.indexOf(shownState(index))) {
+      showObject(index, stateOf(element));
+    }
+  }
+  filters?.refresh();
   advance(Number(fresh.getElementById("bar").getAttribute("value")));
 });
 
@@ -45,22 +53,43 @@ function showProgress(progress) {
   renewThroughput();
 }
 
-function showObjects({ state, indices }) {
-  for (const index of indices) {
-    for (const element of document.querySelectorAll(`[data-object="${index}"]`)) {
-      if (element.tagName === "A") {
-        element.className = state;
-        element.title = `${element.title.replace(/: \w+$/, "")}: ${state}`;
-      } else {
-        element.cells[5].textContent = state;
-        element.cells[5].className = state;
-      }
+const objects = new Map();
+for (const element of document.querySelectorAll("[data-object]")) {
+  const { object: index } = element.dataset;
+  objects.set(index, [...(objects.get(index) ?? []), element]);
+}
+
+const STEPS = ["pending", "encoding", "encoded", "verified"];
+
+function stateOf(row) {
+  return row.cells[5].textContent;
+}
+
+function shownState(index) {
+  const row = objects.get(index)?.find((element) => element.tagName === "TR");
+  return row === undefined ? "verified" : stateOf(row);
+}
+
+function showObject(index, state) {
+  for (const element of objects.get(String(index)) ?? []) {
+    if (element.tagName === "A") {
+      element.className = state;
+      element.title = `${element.title.replace(/: \w+$/, "")}: ${state}`;
+    } else {
+      element.cells[5].textContent = state;
+      element.cells[5].className = state;
     }
   }
+}
+
+function showObjects({ state, indices }) {
+  for (const index of indices) showObject(index, state);
   filters?.refresh();
 }
 
-if (["queued", "planning", "converting", "verifying"].includes(place.dataset.state)) {
+const isActive = (state) => ["queued", "planning", "converting", "verifying"].includes(state);
+
+if (isActive(place.dataset.state)) {
   const job = place.dataset.job;
   let known = place.dataset.state;
   const arrive = (state) => {
@@ -74,9 +103,10 @@ if (["queued", "planning", "converting", "verifying"].includes(place.dataset.sta
     snapshot: (found) => {
       arrive(found.state);
       showProgress(found.progress);
+      renewAll(); // objects may have moved on since the page was made, or while the connection was lost
     },
     state: (event) => arrive(event.state),
     progress: showProgress,
     object: showObjects,
-  }, document.getElementById("live"));
+  }, document.getElementById("live"), { isOver: () => !isActive(known) });
 }

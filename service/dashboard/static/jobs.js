@@ -3,4 +3,4 @@
 import { follow, freshPage, paced, renew } from "./live.js";
 
 const update = paced(1000, async () => renew(await freshPage(), "#jobs"));
-follow("/jobs/changes", { changed: update }, document.getElementById("live"));
+follow("/jobs/changes", { changed: update }, document.getElementById("live"), { returned: update });

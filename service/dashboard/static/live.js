@@ -1,17 +1,36 @@
 // Server-sent events of one place, with words about the connection for whoever waits.
 
-/** Follows `url`; `handlers` by event name get parsed data. Returns the EventSource. */
-export function follow(url, handlers, status) {
-  const source = new EventSource(url);
-  for (const [name, handle] of Object.entries(handlers)) {
-    source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
-  }
-  source.addEventListener("open", () => say(status, ""));
-  source.addEventListener("error", () => {
-    const ended = source.readyState === EventSource.CLOSED;
-    say(status, ended ? "" : "The connection to the service is lost; trying again.");
-  });
-  return source;
+const AGAIN_MILLISECONDS = 3000;
+
+/**
+ * Follows `url`; `handlers` by event name get parsed data. A connection that is lost is opened again, also where what
+ * stands between answers for a service that is just starting, unless `isOver` says that nothing more is to come;
+ * `returned` is called when it is there again.
+ */
+export function follow(url, handlers, status, { isOver = () => false, returned = () => {} } = {}) {
+  let wasLost = false;
+  const connect = () => {
+    const source = new EventSource(url);
+    for (const [name, handle] of Object.entries(handlers)) {
+      source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+    }
+    source.addEventListener("open", () => {
+      say(status, "");
+      if (wasLost) returned();
+      wasLost = false;
+    });
+    source.addEventListener("error", () => {
+      if (isOver()) {
+        source.close();
+        say(status, "");
+        return;
+      }
+      wasLost = true;
+      say(status, "The connection to the service is lost; trying again.");
+      if (source.readyState === EventSource.CLOSED) setTimeout(connect, AGAIN_MILLISECONDS);
+    });
+  };
+  connect();
 }
 
 function say(status, text) {
