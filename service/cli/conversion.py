@@ -26,7 +26,7 @@ from service.cli.options import (
     ThreadsOption,
     integers_by_name,
     packaging_of,
-    paths_by_name,
+    places_by_name,
     thread_count,
     usage_error,
 )
@@ -46,8 +46,7 @@ from service.cli.recipe_argument import given_recipe
 from service.cli.verdict import say_verdict
 from workers.engine.container.writer import artifact_paths
 from workers.engine.execution import require_executable
-from workers.engine.plan import Plan, plan_conversion
-from workers.engine.sources.roots import ANYWHERE
+from workers.engine.plan import Plan
 
 Verify = Literal["full", "sample", "none"]
 
@@ -95,7 +94,8 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert a checkpoint into an artifact in this process, and verify it."""
-    # Kernels load only where they are needed: planning and help do without.
+    # Kernels, and what asks other hosts, load only where they are needed: help does without.
+    from service.cli.fetching import GivenPlaces
     from workers.engine.convert import Observers
     from workers.engine.convert import convert as convert_plan
     from workers.engine.encode import BLOCK_BYTES
@@ -104,16 +104,21 @@ def convert(
     encoders = encoders_on(device)
     if report is not None and same_place(report, out):
         usage_error(f"--report: expected another file than that of --out, found {str(report)!r}")
-    places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
+    places, resources = places_by_name(source, "--source"), places_by_name(resource, "--resource")
     integers = integers_by_name(let, "--let")
     for output in (out, *([] if report is None else [report])):
         check_output(output, force=force)
     given = given_recipe(recipe)
     made_of = given.require(integers)
     packaging = packaging_of(framing, part_bytes, artifact_id)
-    planned = plan_conversion(made_of, places, resources=resources, packaging=packaging, roots=ANYWHERE)
-    if not allow_unexecutable:
-        require_executable(made_of, planned.execution)
+    sources = GivenPlaces.of(made_of, places, resources)
+
+    def judge(found: Plan) -> None:
+        if not allow_unexecutable:
+            require_executable(made_of, found.execution)
+
+    planned = sources.plan(packaging, judge)
+    judge(planned)
     outputs = artifact_paths(out, planned.arrangement)
     for output in outputs[1:]:
         check_output(output, force=force)
@@ -131,6 +136,7 @@ def convert(
             block_bytes=block_bytes or BLOCK_BYTES,
             encoders=encoders,
         )
+        made = made.model_copy(update={"fetched": sources.fetched()})
         if verify == "none":
             made = made.model_copy(update={"warnings": (*made.warnings, NOT_VERIFIED)})
         if publish is not None:
@@ -152,15 +158,12 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Tell all that is known before a weight is read: offsets, exact size, what stays unused."""
-    places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
+    from service.cli.fetching import GivenPlaces
+
+    places, resources = places_by_name(source, "--source"), places_by_name(resource, "--resource")
     integers = integers_by_name(let, "--let")
-    planned = plan_conversion(
-        given_recipe(recipe).require(integers),
-        places,
-        resources=resources,
-        packaging=packaging_of(framing, part_bytes, artifact_id),
-        roots=ANYWHERE,
-    )
+    sources = GivenPlaces.of(given_recipe(recipe).require(integers), places, resources)
+    planned = sources.plan_from_headers(packaging_of(framing, part_bytes, artifact_id))
     if as_json:
         say_document(planned.document().model_dump(mode="json"))
     else:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
 import typer
@@ -15,15 +14,16 @@ from workers.engine.packaging import Packaging
 
 MAX_INTEGER = 2**63 - 1
 MAX_THREADS = 1024
-_URI = re.compile(r"hf:|[A-Za-z][A-Za-z0-9+.-]*://")
+_FETCHED = ("hf:", "https://")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`NAME=PATH`: where something that a recipe names is found."""
+    """`NAME=WHERE`: where something that a recipe names is found, a path or what can be fetched."""
 
     name: str
-    path: Path
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,14 @@ class NamedInteger:
 
 
 def parse_place(text: str) -> Place:
-    """Raises BadParameter for anything but NAME=PATH."""
+    """Raises BadParameter for anything but NAME=WHERE, and for a URI of another scheme than those that are fetched."""
     name, _, where = text.partition("=")
     if not name or not where:
         raise typer.BadParameter(f"expected NAME=WHERE, found {text!r}")
-    if _URI.match(where):
-        raise typer.BadParameter(f"expected a path, since nothing is fetched, found {where!r}")
-    return Place(name, Path(where))
+    if _URI.match(where) and not where.startswith(_FETCHED):
+        forms = "a path, hf:ORG/NAME@REVISION or https://HOST/FILE#sha256=HEX"
+        raise typer.BadParameter(f"expected {forms}, found {where!r}")
+    return Place(name, where)
 
 
 def parse_named_integer(text: str) -> NamedInteger:
@@ -71,7 +72,8 @@ SourceOption = Annotated[
         "--source",
         metavar="NAME=WHERE",
         parser=parse_place,
-        help="Where a source of the recipe is: a checkpoint's folder, or a file. Once for each source.",
+        help="Where a source of the recipe is: a checkpoint's folder, a file, hf:ORG/NAME@REVISION, or "
+        "https://HOST/FILE#sha256=HEX. Once for each source.",
     ),
 ]
 ResourceOption = Annotated[
@@ -139,10 +141,10 @@ def packaging_of(framing: Framing, part_bytes: int | None, artifact_id: bytes | 
     return Packaging(None if framing == "auto" else int(framing), part_bytes, artifact_id)
 
 
-def paths_by_name(places: Sequence[Place] | None, option: str) -> dict[str, Path]:
-    """The paths of an option that was given once for each name."""
+def places_by_name(places: Sequence[Place] | None, option: str) -> dict[str, str]:
+    """The places of an option that was given once for each name."""
     require_each_once([place.name for place in places or ()], option)
-    return {place.name: place.path for place in places or ()}
+    return {place.name: place.where for place in places or ()}
 
 
 def integers_by_name(integers: Sequence[NamedInteger] | None, option: str) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ from service.cli.options import (
     RecipeArgument,
     SourceOption,
     integers_by_name,
-    paths_by_name,
+    places_by_name,
 )
 from service.cli.output_places import check_output, parse_output, pending_file
 from service.cli.recipe_argument import FaultyRecipe, check_file, given_recipe, refuse
@@ -100,11 +100,16 @@ def adapt(
     A resource that the recipe pins by its SHA-256 is pinned to the file found at its source; without a place for its
     source it keeps its pin. Overridden integers make no claim to the recipe's target. All else of the text stays.
     """
-    integers, places = integers_by_name(let, "--let"), paths_by_name(source, "--source")
+    from service.cli.fetching import GivenPlaces
+
+    integers, places = integers_by_name(let, "--let"), places_by_name(source, "--source")
     if out is not None:
         check_output(out, force=force)
     given = given_recipe(recipe)
-    pins = _pins(given.require(integers), places)
+    made_of = given.require(integers)
+    _require_sources(made_of, places)
+    with GivenPlaces.of(made_of, places, {}).from_headers() as local:
+        pins = _pins(made_of, {name: path for name, path in local.sources.items() if name in places})
     text = given.text if isinstance(given.text, str) else given.text.decode()
     adapted = adapt_recipe_text(text, where=given.where, id=id, let=integers, pins=pins)
     if out is None:
@@ -114,9 +119,8 @@ def adapt(
         publish(adapted.encode())
 
 
-def _pins(recipe: ExpandedRecipe, places: Mapping[str, Path]) -> dict[str, str]:
-    """The SHA-256 of the files found for the resources that have one. Raises PlanError for a place of no source,
-    SourceError for one where nothing is."""
+def _require_sources(recipe: ExpandedRecipe, places: Collection[str]) -> None:
+    """Raises PlanError for a place of no source."""
     faults = [
         Fault("/sources", f"expected one of {', '.join(recipe.sources)}, found a place for {name!r}")
         for name in places
@@ -124,6 +128,11 @@ def _pins(recipe: ExpandedRecipe, places: Mapping[str, Path]) -> dict[str, str]:
     ]
     if faults:
         raise PlanError(recipe.id, faults, expected="places of the recipe's sources")
+
+
+def _pins(recipe: ExpandedRecipe, places: Mapping[str, Path]) -> dict[str, str]:
+    """The SHA-256 of the files found for the resources that have one. Raises SourceError for a place where nothing
+    is."""
     for name, place in places.items():
         ANYWHERE.is_folder(place, f"source {name}, place {shown_path(place)}")
     pins = {}

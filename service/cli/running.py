@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from alembic.util.exc import CommandError
 from pydantic import ValidationError
+from pydantic_settings import BaseSettings
 from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.errors import Fault, OutputError, SettingsError
@@ -16,6 +17,8 @@ from workers.settings import Settings
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+Found = TypeVar("Found", bound=BaseSettings)
 
 database = typer.Typer(help="The service's database.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -70,9 +73,14 @@ def announce(address: str) -> None:
 
 
 def settings() -> Settings:
-    """The settings of the environment. Raises SettingsError with every variable that is wrong."""
+    """The service's settings in the environment. Raises SettingsError with every variable that is wrong."""
+    return settings_of(Settings)
+
+
+def settings_of(kind: type[Found]) -> Found:
+    """Settings in the environment. Raises SettingsError with every variable that is wrong."""
     try:
-        return Settings()
+        return kind()
     except ValidationError as error:
         faults = [Fault(_variable(one["loc"]), _message(one)) for one in error.errors()]
         raise SettingsError("environment", faults, expected="NINFORGE_* variables that the service takes") from None

@@ -18,7 +18,7 @@ from service.cli.options import (
     SourceOption,
     ThreadsOption,
     integers_by_name,
-    paths_by_name,
+    places_by_name,
     thread_count,
     usage_error,
 )
@@ -32,8 +32,7 @@ from workers.engine.container.front import Artifact
 from workers.engine.container.reader import read_artifact
 from workers.engine.execution import judge_description
 from workers.engine.packaging import Packaging
-from workers.engine.plan import Plan, plan_conversion
-from workers.engine.sources.roots import ANYWHERE
+from workers.engine.plan import Plan
 
 NOT_SHOWN = "that the words are those of any checkpoint (give --recipe and --source)"
 
@@ -72,20 +71,17 @@ def verify(
     """Check an artifact: by itself, against its report, or against recipe and sources."""
     if recipe is None and (source or let or resource or artifact_id):
         usage_error("--source, --let, --artifact-id and --resource: expected --recipe with them, found none")
-    places, resources = paths_by_name(source, "--source"), paths_by_name(resource, "--resource")
+    places, resources = places_by_name(source, "--source"), places_by_name(resource, "--resource")
     integers = integers_by_name(let, "--let")
     reported = None if report is None else read_report(report)
     artifact = read_artifact(file)
     if recipe is None:
         held = _by_itself(artifact, file, thread_count(threads))
     else:
-        planned = plan_conversion(
-            given_recipe(recipe).require(integers),
-            places,
-            resources=resources,
-            packaging=_packaging(artifact, artifact_id),
-            roots=ANYWHERE,
-        )
+        from service.cli.fetching import GivenPlaces
+
+        sources = GivenPlaces.of(given_recipe(recipe).require(integers), places, resources)
+        planned = sources.plan(_packaging(artifact, artifact_id), lambda _: None)
         held = _against_sources(planned, file, thread_count(threads))
     shown = list(held.shown)
     not_shown = list(held.not_shown)

@@ -88,7 +88,7 @@ def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
 def test_sources_and_resources_of_other_names(model: Model) -> None:
     message = refused("plan", model.recipe, "--source", "bass=.", "--resource", "merges=m.txt")
     assert "/sources: expected one of base, found a place for 'bass'" in message
-    assert "/sources/base: source base: expected a place, as in base=PATH, found none" in message
+    assert "/sources/base: source base: expected a place, as in base=WHERE, found none" in message
     assert "/resources: expected a resource of the recipe, found a place for 'merges'" in message
 
 

@@ -19,7 +19,8 @@ from workers.database import database_time
 
 JOB_MEMBERS = {
     "id", "name", "state", "recipe", "upgrade", "framing", "execution", "verify", "device", "created_at",
-    "started_at", "finished_at", "progress", "error", "artifact", "attempts",
+    "started_at", "finished_at", "progress", "error", "artifact", "pinned",
+    "fetched", "attempts",
 }  # fmt: skip
 OBJECT_MEMBERS = {
     "index", "name", "kind", "shape", "format", "layout", "offset", "bytes", "state", "sources", "expression",

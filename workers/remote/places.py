@@ -105,7 +105,9 @@ def _web_place(where: str, owner: str) -> WebPlace:
         raise SourceError(owner, expected=_WEB_FORM, found="an address with a fault in it") from None
     if parts.scheme != "https":
         raise SourceError(
-            owner, expected="a path, hf:ORG/NAME@REVISION, or https://…#sha256=HEX", found=f"{parts.scheme}://…"
+            owner,
+            expected="a path, hf:ORG/NAME@REVISION or https://HOST/FILE#sha256=HEX",
+            found=f"a URI of {parts.scheme}",
         )
     if parts.username is not None or parts.password is not None or "?" in where.partition("#")[0]:
         # What is submitted is kept and shown, and secrets go into these parts.

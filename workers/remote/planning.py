@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +31,20 @@ class RemotePlanning:
 
         Raises what plan_conversion raises, SourceError, FetchError and OutputError, and what `fetching` does.
         """
-        planner = _Planner(recipe, packaging, roots, self.cache)
+        with self.from_headers(recipe, places) as local:
+            return _Planner(recipe, packaging, roots, self.cache).plan(local)
+
+    @contextmanager
+    def from_headers(self, recipe: ExpandedRecipe, places: Places) -> Iterator[LocalPlaces]:
+        """Places of what planning reads, as long as the block runs. Raises SourceError, FetchError and OutputError."""
         if not places.remote:
-            return planner.plan(places.local)
+            yield places.local
+            return
         with (
             remote_sources(places, recipe, self.cache, self.hosts, self.fetching) as remote,
             remote.headers_only() as local,
         ):
-            return planner.plan(local)
+            yield local
 
     def plan(self, recipe: ExpandedRecipe, places: Places, packaging: Packaging, roots: Roots, *, judge: Judge) -> Plan:
         """A plan with all that it needs fetched, after `judge` has passed one from headers.
