@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import quote
-from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
 from schemas.report import ReportHead
 from schemas.states import JobState
-from schemas.tables import JobRow, ObjectRow
+from schemas.tables import JobRow
 from schemas.upgrade_report import UpgradeReportHead
 from service import job_documents
-from service.dashboard.format_totals import FormatTotal
+from service.dashboard.format_totals import format_totals
 from service.dashboard.job_page import existing_job
 from service.dashboard.page import render
 from service.dependencies import CurrentService, JobId
@@ -35,7 +31,7 @@ def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
         if row.state is not JobState.READY:
             return render(request, "artifact.html", job=job, manifest=None)
         manifest = job_documents.artifact_manifest(row, lambda index: f"/v1/jobs/{job_id}/artifact/parts/{index}")
-        totals = _totals(session, job_id)
+        totals = format_totals(session, job_id)
         head = _head(row)
     return render(
         request,
@@ -65,17 +61,6 @@ def recipe(job_id: JobId, service: CurrentService) -> Response:
 def _head(row: JobRow) -> ReportHead | UpgradeReportHead:
     kind: type[ReportHead] | type[UpgradeReportHead] = ReportHead if row.upgrade is None else UpgradeReportHead
     return kind.model_validate(row.report_head)
-
-
-def _totals(session: Session, job_id: UUID) -> Sequence[FormatTotal]:
-    name = func.coalesce(ObjectRow.format, ObjectRow.layout)
-    query = (
-        select(name, func.count(), func.sum(ObjectRow.bytes))
-        .where(ObjectRow.job_id == job_id)
-        .group_by(name)
-        .order_by(func.sum(ObjectRow.bytes).desc())
-    )
-    return [FormatTotal(name, objects, int(size)) for name, objects, size in session.execute(query)]
 
 
 def _recipe_options(row: JobRow) -> str:

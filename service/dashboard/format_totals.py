@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import pygal
 from markupsafe import Markup
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
+from schemas.tables import ObjectRow
 from service.dashboard.charts import configured, drawn
 
 _SCALES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -20,6 +24,18 @@ class FormatTotal:
     name: str
     objects: int
     bytes: int
+
+
+def format_totals(session: Session, job_id: UUID) -> list[FormatTotal]:
+    """Those of a job's objects, the largest first."""
+    name = func.coalesce(ObjectRow.format, ObjectRow.layout)
+    query = (
+        select(name, func.count(), func.sum(ObjectRow.bytes))
+        .where(ObjectRow.job_id == job_id)
+        .group_by(name)
+        .order_by(func.sum(ObjectRow.bytes).desc())
+    )
+    return [FormatTotal(name, objects, int(size)) for name, objects, size in session.execute(query)]
 
 
 def format_chart(totals: Sequence[FormatTotal]) -> Markup:
