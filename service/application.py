@@ -18,7 +18,20 @@ from service.dependencies import Service
 from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
 from service.request_log import RequestLogMiddleware
-from service.routes import events, health, jobs, metrics, plans, recipes, registry, sign_in, sources, upgrades, workers
+from service.routes import (
+    events,
+    health,
+    inspections,
+    jobs,
+    metrics,
+    plans,
+    recipes,
+    registry,
+    sign_in,
+    sources,
+    upgrades,
+    workers,
+)
 from service.safe_headers import SafeHeadersMiddleware
 from workers.application import celery_application
 from workers.database import Database
@@ -51,7 +64,7 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(RequestLogMiddleware)
     application.add_middleware(SafeHeadersMiddleware)
     application.add_middleware(PageCompressionMiddleware)
-    for module in (jobs, events, upgrades, plans, recipes, registry, sources, workers, metrics):
+    for module in (jobs, events, upgrades, plans, recipes, inspections, registry, sources, workers, metrics):
         application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())
     for module in (health, sign_in, job_list, new_job, job_page, object_page, artifact_page):
         application.include_router(module.router)

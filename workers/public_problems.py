@@ -14,14 +14,15 @@ def public_problem(error: NinforgeError, settings: Settings) -> Problem:
     return Problem.model_validate(
         {
             **document.model_dump(),
-            "detail": _without_places(document.detail, settings),
+            "detail": without_places(document.detail, settings),
             "errors": document.errors
-            and [{"at": fault.at, "message": _without_places(fault.message, settings)} for fault in document.errors],
+            and [{"at": fault.at, "message": without_places(fault.message, settings)} for fault in document.errors],
         }
     )
 
 
-def _without_places(text: str, settings: Settings) -> str:
+def without_places(text: str, settings: Settings) -> str:
+    """A text in which paths start below the source roots or below the data folder."""
     places = {place for root in (*settings.source_roots, settings.data) for place in (root, root.resolve())}
     for place in sorted(places, key=lambda place: -len(str(place))):
         if place.name:  # the root of the file system is no secret

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,20 +11,17 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from schemas.errors import Fault, SourceError, UpgradeError
-from schemas.states import JobState
 from schemas.tables import JobRow
+from workers.artifact_places import opened_artifact, stored_parts
 from workers.claims import locked_job
 from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES
 from workers.engine.container.reader import ArtifactReader
-from workers.engine.file_stamp import FileStamp
 from workers.engine.sources.hashed_file import hash_file
 from workers.engine.sources.roots import Roots
 from workers.engine.upgrade.expected import UpgradableModel, registered_model, require_objects
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.submission import place_below
-
-_EXPECTED = "a file below the source roots, or the id of a job that is ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +45,9 @@ class UpgradeSubmission:
     @contextmanager
     def opened(self, settings: Settings, storage: Storage) -> Iterator[ArtifactReader]:
         """The file to upgrade. Raises SourceError for a place that is not allowed, ArtifactError for no artifact."""
-        if self.stored_sha256 is not None:
-            with ArtifactReader(storage.artifact(self.stored_sha256)) as reader:
-                yield reader
-            return
-        roots = Roots(settings.source_roots)
-        place = place_below(self.artifact, roots, "artifact")
-        file = roots.open_file(place, "artifact")
-        try:
-            with ArtifactReader(roots.resolve(place, "artifact")) as reader:
-                if reader.stamps() != (FileStamp.of(os.fstat(file)),):
-                    raise SourceError("artifact", expected="a file that stays where it is", found="another one")
-                yield reader
-        finally:
-            os.close(file)
+        stored = () if self.stored_sha256 is None else (self.stored_sha256,)
+        with opened_artifact(self.artifact, stored, settings, storage) as reader:
+            yield reader
 
     def template(self, settings: Settings) -> bytes | None:
         """The content of the new chat template. Raises SourceError."""
@@ -87,17 +72,14 @@ def stored_file(session: Session, artifact: str) -> str | None:
     Raises UpgradeError for the id of a job that is not there or whose artifact is not one file to upgrade.
     """
     try:
-        job_id = UUID(artifact)
-    except ValueError:
+        parts = stored_parts(session, artifact)
+    except SourceError as error:
+        raise _refused(f"expected {error.expected}, found {error.found}") from None
+    if not parts:
         return None
-    job = session.get(JobRow, job_id)
-    if job is None:
-        raise _refused(f"expected {_EXPECTED}, found the id of none")
-    if job.state is not JobState.READY:
-        raise _refused(f"expected {_EXPECTED}, found one that is {job.state}")
-    if job.framing == 3:
+    if session.get_one(JobRow, UUID(artifact)).framing == 3:
         raise _refused("framing 3 is what current engines read: there is nothing to upgrade")
-    return job.parts[0].sha256
+    return parts[0]
 
 
 def require_stored(session: Session, submission: UpgradeSubmission) -> None:

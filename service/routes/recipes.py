@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from schemas.errors import RecipeError, RegisteredRecipeError
 from schemas.interface import PRINTABLE, Page, RecipeDocument, RecipeSummary
 from schemas.recipe.limits import CANONICAL_INTEGER_MAX, ID_CHARACTERS
+from service.content_types import JSON, YAML, content_type
 from service.dependencies import CurrentService, Limit, Service
 from service.located_faults import located_faults
 from service.problems import ProblemResponse
@@ -24,14 +25,12 @@ from workers.recipe_records import remove_stored_recipe
 router = APIRouter(prefix="/v1/recipes", tags=["recipes"])
 
 _ID = rf"^[a-z0-9][a-z0-9._-]{{0,{ID_CHARACTERS - 1}}}$"
-_YAML = "application/yaml"
-_JSON = "application/json"
 
 _BODY: dict[str, Any] = {
     "required": True,
     "content": {
-        _JSON: {"schema": {"type": "object", "additionalProperties": True}},
-        _YAML: {"schema": {"type": "string"}},
+        JSON: {"schema": {"type": "object", "additionalProperties": True}},
+        YAML: {"schema": {"type": "string"}},
     },
 }
 
@@ -41,11 +40,7 @@ async def _text(request: Request) -> bytes:
 
 
 async def _is_json(request: Request) -> bool:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in (_JSON, _YAML):
-        detail = f"A recipe is sent as {_JSON} or {_YAML}, found {kind[:100] or 'no Content-Type'}."
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
-    return kind == _JSON
+    return content_type(request, (JSON, YAML)) == JSON
 
 
 async def _recipe_id(recipe_id: Annotated[str, Path()]) -> str:

@@ -93,6 +93,7 @@ def test_the_interface_describes_itself(service: RunningService) -> None:
         "/v1/plans": {"post"},
         "/v1/recipes": {"get", "post"},
         "/v1/recipes/{recipe_id}": {"get", "delete"},
+        "/v1/inspections": {"post"},
         "/v1/registry": {"get"},
         "/v1/sources": {"get"},
         "/healthz": {"get"},

@@ -6,7 +6,7 @@ Works on bytes alone and trusts none of them: whatever is wrong is an ArtifactEr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from schemas.errors import ArtifactError
@@ -148,12 +148,21 @@ def read_directory(prefix: Prefix, directory: bytes, *, where: str) -> Front:
 
 
 def read_front(data: bytes, *, where: str) -> Front:
-    """The front in `data`, a file's first bytes, at least as many as header and directory take.
+    """The front in `data`, the beginning of an entry file whose size is not known.
 
-    Raises ArtifactError as read_prefix and read_directory do.
+    Raises ArtifactError as read_prefix and read_directory do, and where header and directory go on after it.
     """
-    prefix = read_prefix(data[:MAX_HEADER_BYTES], file_bytes=len(data), where=where)
-    return read_directory(prefix, data[prefix.bytes : prefix.bytes + prefix.json_bytes], where=where)
+    prefix = read_prefix(data[:MAX_HEADER_BYTES], file_bytes=U64_MAX, where=where)
+    end = prefix.bytes + prefix.json_bytes
+    if len(data) < end:
+        expected = f"the first {end} bytes of the file, which header and directory take"
+        raise ArtifactError(where, expected=expected, found=f"{len(data)} bytes")
+    return read_directory(prefix, data[prefix.bytes : end], where=where)
+
+
+def listed_slices(front: Front) -> tuple[Slice, ...] | None:
+    """The files of an artifact as its directory lists them, which framings 1 and 2 do not."""
+    return None if front.model is None else tuple(_listed(front, front.model.files))
 
 
 def check_whole(front: Front, file_bytes: int, *, where: str) -> Artifact:
@@ -183,16 +192,19 @@ def _single_slice(front: Front, file_bytes: int, where: str) -> tuple[Slice, ...
 
 
 def _listed_slices(front: Front, files: Sequence[ListedFile], file_bytes: int, where: str) -> tuple[Slice, ...]:
-    slices: list[Slice] = []
-    start = 0
-    for one in files:
-        offset = front.payload_offset if one.name is None else BLOCK
-        slices.append(Slice(one.name, offset, start, start + one.payload_bytes))
-        start += one.payload_bytes
+    slices = tuple(_listed(front, files))
     if slices[0].file_bytes != file_bytes:
         expected = f"a file of {slices[0].file_bytes} bytes, header, directory and its slice of the payload"
         raise ArtifactError(where, expected=expected, found=f"{file_bytes} bytes")
-    return tuple(slices)
+    return slices
+
+
+def _listed(front: Front, files: Sequence[ListedFile]) -> Iterator[Slice]:
+    start = 0
+    for one in files:
+        offset = front.payload_offset if one.name is None else BLOCK
+        yield Slice(one.name, offset, start, start + one.payload_bytes)
+        start += one.payload_bytes
 
 
 def _framing(magic: bytes, where: str) -> Framing:

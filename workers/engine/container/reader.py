@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -36,11 +36,12 @@ _FILE_KINDS = {
 class ArtifactReader:
     """An open artifact whose front has been checked. Safe to read from several threads.
 
-    A continuation is opened where it is read, beside the entry, and its header is checked then. Raises ArtifactError
-    where a file cannot be opened or read, is no regular file, or breaks a rule of its container.
+    A continuation is opened where it is read, beside the entry or where `continuations` says, and its header is checked
+    then. Raises ArtifactError where a file cannot be opened or read, is no regular file, or breaks a rule of its
+    container.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, continuations: Sequence[Path] = ()) -> None:
         self.path = path
         self.paths: tuple[Path, ...] = (path,)
         """Where the files of the artifact lie, the entry first."""
@@ -48,7 +49,7 @@ class ArtifactReader:
         self._checked: dict[int, FileStamp] = {}
         try:
             self.artifact = self._read_front()
-            self.paths = _paths(path, self.artifact)
+            self.paths = (path, *continuations) if continuations else _paths(path, self.artifact)
         except BaseException:
             self.close()
             raise
