@@ -9,6 +9,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from sqlalchemy import URL, create_engine, delete, make_url, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
@@ -20,6 +22,9 @@ from workers.database import Database
 
 POSTGRESQL_VARIABLE = "NINFORGE_TEST_POSTGRESQL"
 POSTGRESQL_SERVER = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+REDIS_VARIABLE = "NINFORGE_TEST_REDIS"
+REDIS_SERVER = "redis://127.0.0.1:6379"
+REDIS_DATABASES = 16
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +44,27 @@ def postgresql_url() -> Iterator[URL]:
     yield server.set(database=name)
     with administration.connect() as connection:
         connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    """One of the numbered databases of a Redis server that is already running: one that was empty, and is after it."""
+    server = os.environ.get(REDIS_VARIABLE, REDIS_SERVER)
+    for number in range(1, REDIS_DATABASES):
+        url = f"{server}/{number}"
+        client = Redis.from_url(url)
+        try:
+            taken = not client.dbsize() and client.set("taken", "by a test", nx=True, ex=3600)
+        except RedisConnectionError as error:
+            reason = f"no Redis server to test on ({REDIS_VARIABLE} names one): {error}"
+            if "CI" in os.environ:
+                pytest.fail(reason)
+            pytest.skip(reason)
+        if taken:
+            yield url
+            client.flushdb()
+            return
+    pytest.fail(f"expected an empty one of the {REDIS_DATABASES} databases of {server}, found none")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -12,7 +12,19 @@ import typer
 from typer.core import TyperGroup
 
 from schemas.errors import NinforgeError
-from service.cli import conversion, dev, download, garbage, inspection, jobs, recipes, running, upgrade, verification
+from service.cli import (
+    conversion,
+    dev,
+    download,
+    garbage,
+    health,
+    inspection,
+    jobs,
+    recipes,
+    running,
+    upgrade,
+    verification,
+)
 from service.cli.consoles import say, tell_error, unwritable
 from service.cli.interruption import InterruptedBySignal, raise_on_signals
 
@@ -70,6 +82,7 @@ def _front(
 for module in (running, conversion, inspection, verification, upgrade, jobs, download, garbage):
     module.add_commands(application)
 application.add_typer(recipes.application, name="recipe")
+application.add_typer(health.application, name="health")
 application.add_typer(dev.application, name="dev", hidden=True)
 
 

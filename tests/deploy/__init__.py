@@ -1,0 +1,1 @@
+"""The files that bring the service into operation: compose file, images, monitoring."""
