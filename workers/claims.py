@@ -186,6 +186,18 @@ def waiting_job(session: Session, devices: Sequence[str] = JOB_DEVICES) -> UUID 
     )
 
 
+def unattended_job(session: Session, after: UUID, devices: Sequence[str] = JOB_DEVICES) -> UUID | None:
+    """A job that asks for one of these devices, has work to do and no claim on it: the next one after another job by
+    age, and after the youngest the oldest. Whoever asks again and again comes to each of them."""
+    claimed = exists().where(ClaimRow.job_id == JobRow.id)
+    return session.scalar(
+        select(JobRow.id)
+        .where(JobRow.state.in_(ACTIVE_STATES), JobRow.device.in_(devices), ~claimed, JobRow.id != after)
+        .order_by((JobRow.id > after).desc(), JobRow.id)
+        .limit(1)
+    )
+
+
 def enter_state(session: Session, job: JobRow, state: JobState) -> None:
     """Moves a locked job on, which is progress: times are noted and `lost_claims` begins anew."""
     now = database_time(session)

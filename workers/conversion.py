@@ -27,7 +27,7 @@ from workers import claims, job_endings, job_records
 from workers.claims import Claim, ClaimLostError
 from workers.conversion_work import ConversionWork
 from workers.database import Database
-from workers.devices import CPU
+from workers.devices import CPU, served_by
 from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import create_work_files
 from workers.engine.encode.encoders import NATIVE, Encoders
@@ -67,16 +67,19 @@ class Conversion:
         self._context = context
         self._job_id = job_id
         self._work: JobWork | None = None
+        self._has_worked = False
 
-    def advance(self) -> None:
-        """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due.
+    def advance(self) -> bool:
+        """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due. After
+        each batch of objects it stops if another job is waiting that no worker is at.
 
-        Faults of recipe, sources or program end the job in failure; those of the database are raised, and the job goes
-        on when its claim has expired.
+        Returns whether anything was due. Faults of recipe, sources or program end the job in failure; those of the
+        database are raised, and the job goes on when its claim has expired.
         """
         self._plan_job()
         self._encode_objects()
         self._verify_job()
+        return self._has_worked
 
     def _plan_job(self) -> None:
         claim = self._claim_job(Stage.PLANNING)
@@ -107,6 +110,8 @@ class Conversion:
                 encoded = work.encode(entry, claim.indices, self._context.name, heartbeat)
                 with self._context.database.writing() as session:
                     job_records.record_encoded(session, claim, encoded)
+            if self._others_wait():
+                return
 
     def _verify_job(self) -> None:
         claim = None if self._context.stopping.is_set() else self._claim_job(Stage.VERIFYING)
@@ -206,10 +211,16 @@ class Conversion:
                 max_bytes=self._context.settings.batch_bytes,
             )
 
+    def _others_wait(self) -> bool:
+        with self._context.database.reading() as session:
+            devices = served_by(self._context.settings.device)
+            return claims.unattended_job(session, self._job_id, devices) is not None
+
     @contextmanager
     def _working_under(self, claim: Claim) -> Iterator[Heartbeat]:
         """Keeps the claim alive, and settles what becomes of it and of the job when the work raises."""
         context = self._context
+        self._has_worked = True
         try:
             with Heartbeat(context.database, claim, context.lease, context.stopping) as heartbeat:
                 yield heartbeat

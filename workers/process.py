@@ -13,15 +13,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from workers import liveness
 from workers.application import ADVANCE, celery_application, wake
-from workers.conversion import Conversion, WorkerContext
+from workers.conversion import WorkerContext
 from workers.database import Database
 from workers.devices import CUDA, queues_of, served_by
 from workers.engine.encode.encoders import NATIVE, Encoders
 from workers.liveness import WorkerIdentity
-from workers.logs import configure_logging, logging_with
+from workers.logs import configure_logging
 from workers.settings import Settings
 from workers.storage import Storage
 from workers.sweeper import sweep
+from workers.turns import take_turns
 from workers.webhook import Webhook, deliver
 
 logger = logging.getLogger(__name__)
@@ -115,8 +116,8 @@ def _register_task(application: Celery, context: WorkerContext) -> _Busy:
 
     @application.task(name=ADVANCE)  # type: ignore[untyped-decorator] # Celery has no types
     def advance(job_id: str) -> None:
-        with busy.at_work(), logging_with(job_id=job_id):
-            Conversion(context, UUID(job_id)).advance()
+        with busy.at_work():
+            take_turns(context, UUID(job_id))
 
     return busy
 
