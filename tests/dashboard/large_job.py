@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
+from math import exp
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session
 from schemas.states import JobState, ObjectState
 from schemas.tables import (
     ArtifactPartRow,
+    ObjectHistogramRow,
     ObjectRow,
     ObjectSourceRow,
     ProgressSampleRow,
@@ -64,6 +66,7 @@ def add_large_job(database: Database, state: JobState, *, report_head: dict[str,
         session.execute(insert(ObjectRow), objects)
         _add_provenance(session, job.id, objects)
         _add_samples(session, job.id)
+        _add_histograms(session, job.id, [one for one in objects if one["source_rms"] is not None])
         if state is JobState.READY:
             job.furthest = 1.0
             job.finished_at = _BEGIN + timedelta(minutes=20)
@@ -150,6 +153,31 @@ def _add_provenance(session: Session, job_id: UUID, objects: list[dict[str, Any]
                 for position, name in enumerate(("legal words", "equal to a second derivation"))
             ],
         )
+
+
+def _add_histograms(session: Session, job_id: UUID, objects: list[dict[str, Any]]) -> None:
+    """Bells of codes, and scales over nine binades."""
+    if not objects:
+        return
+    bells = {
+        format: [round(1e6 * exp(-((((code + half) % (2 * half) - half) / half * 3) ** 2))) for code in range(2 * half)]
+        for format, half in (("Q4G64_F16S", 8), ("Q5G64_F16S", 16), ("W8G32_F16S", 128))
+    }
+    scales = [[number, round(1e5 * exp(-(((number - 90) / 12) ** 2)))] for number in range(58, 130)]
+    bells["W8G32_F16S"][0x80] = 0
+    session.execute(
+        insert(ObjectHistogramRow),
+        [
+            {
+                "job_id": job_id,
+                "object_index": one["index"],
+                "codes": bells[one["format"]],
+                "scales": scales,
+                "zero_scales": one["index"] % 3,
+            }
+            for one in objects
+        ],
+    )
 
 
 def _add_samples(session: Session, job_id: UUID) -> None:

@@ -64,6 +64,9 @@ PAGES: Mapping[str, str] = {
     "queued-job": "/jobs/{queued}",
     "delete": "/jobs/{ready}/delete",
     "object": "/jobs/{ready}/objects/1",
+    "quality": "/jobs/{ready}/quality",
+    "quality-of-fp8": "/jobs/{ready}/quality?object=3",
+    "no-quality": "/jobs/{failed}/quality",
     "artifact": "/jobs/{ready}/artifact",
     "no-artifact": "/jobs/{failed}/artifact",
     "sign-in": "/sign-in",
@@ -75,6 +78,7 @@ LARGE_PAGES: Mapping[str, str] = {
     "large-job": "/jobs/{large}",
     "large-ready-job": "/jobs/{large-ready}",
     "large-object": "/jobs/{large-ready}/objects/700",
+    "large-quality": "/jobs/{large-ready}/quality",
     "large-artifact": "/jobs/{large-ready}/artifact",
 }
 """The pages of jobs of 1307 objects."""
