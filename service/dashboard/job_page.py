@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
+from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from schemas.states import JobState, ObjectState
+from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow
 from service.dashboard.object_map import Cell, object_map
 from service.dashboard.page import part, render
-from service.dashboard.throughput import intervals, throughput_chart
+from service.dashboard.throughput import Interval, intervals, throughput_chart
 from service.dependencies import CurrentService, JobId, TokenName, unknown_job
 from service.routes import jobs
 from workers.job_document import job_document
@@ -57,17 +57,18 @@ def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
         row = existing_job(session, job_id)
         lines = _object_lines(session, job_id)
         found = intervals(session, job_id)
-        context: dict[str, Any] = {"job": job_document(session, row), "file_bytes": row.file_bytes}
+        job, file_bytes = job_document(session, row), row.file_bytes
     return render(
         request,
         "job.html",
-        **context,
+        job=job,
+        file_bytes=file_bytes,
         phases=_PHASES,
         objects=lines,
         map=object_map([Cell(line.index, line.name, line.state) for line in lines]),
         formats=sorted({line.format or line.layout for line in lines}),
         object_states=list(ObjectState),
-        throughput=part("throughput.html", intervals=found, chart=throughput_chart(found) if found else None),
+        throughput=_throughput(found) if found or job.state in ACTIVE_STATES else None,
     )
 
 
@@ -110,6 +111,10 @@ def existing_job(session: Session, job_id: UUID) -> JobRow:
     if row is None:
         raise unknown_job(job_id)
     return row
+
+
+def _throughput(found: Sequence[Interval]) -> Markup:
+    return part("throughput.html", intervals=found, chart=throughput_chart(found) if found else None)
 
 
 def _object_lines(session: Session, job_id: UUID) -> list[ObjectLine]:
