@@ -23,7 +23,7 @@ _SHUTDOWN_SECONDS = 10
 def run_server(settings: Settings, announce: Announce) -> None:
     """Serves HTTP until SIGTERM or SIGINT. Raises OutputError if the address cannot be listened on."""
     configure_logging()
-    with _listening(settings) as listener:
+    with listening(settings) as listener:
         application = create_application(settings)
         server = _AnnouncingServer(
             lambda: announce(_address(settings.host, listener)),
@@ -63,7 +63,8 @@ class _AnnouncingServer(uvicorn.Server):
 
 
 @contextmanager
-def _listening(settings: Settings) -> Iterator[socket.socket]:
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """A socket that listens on the settings' address. Raises OutputError if it cannot be listened on."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = socket.create_server((settings.host, settings.port), family=family)
@@ -72,6 +73,8 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
             f"address {settings.host}, port {settings.port}", expected="one to listen on", found=str(error.strerror)
         ) from error
     with listener:
+        # Connections inherit it. Without it the body of an answer waits until its head is acknowledged.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 

@@ -59,6 +59,7 @@ def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
     application = create_application(chosen)
     server = uvicorn.Server(uvicorn.Config(application, log_config=None))
     with socket.create_server(("127.0.0.1", chosen.port)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
