@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import pygal
 from markupsafe import Markup
@@ -21,6 +22,9 @@ _ROLE_LETTERS = 44
 _LABELS = 12
 """Labels below an axis that has more places than there is room for."""
 
+_KEPT = 16
+"""Charts kept while somebody looks at the words of one object of a job after another."""
+
 Measure = Callable[[Fidelity], float | None]
 
 
@@ -32,7 +36,8 @@ def error_percent(of: Fidelity) -> float | None:
     return None if of.relative_rms is None else 100 * of.relative_rms
 
 
-def layers_chart(layers: Sequence[LayerFidelity], measure: Measure, unit: str, label: str) -> Markup:
+@lru_cache(_KEPT)
+def layers_chart(layers: tuple[LayerFidelity, ...], measure: Measure, unit: str, label: str) -> Markup:
     """A line for each stack of layers."""
     numbers = sorted({one.layer for one in layers})
     stacks = list(dict.fromkeys(one.stack for one in layers))
@@ -55,7 +60,8 @@ def layers_chart(layers: Sequence[LayerFidelity], measure: Measure, unit: str, l
     return drawn(chart, label)
 
 
-def roles_chart(roles: Sequence[RoleFidelity], measure: Measure, unit: str, label: str) -> Markup:
+@lru_cache(_KEPT)
+def roles_chart(roles: tuple[RoleFidelity, ...], measure: Measure, unit: str, label: str) -> Markup:
     """A bar for each role, in the order given from the top."""
     shown = list(reversed(roles[:MAX_ROLES]))  # the library draws from the bottom up
     chart = configured(

@@ -90,7 +90,7 @@ def _measured(lossy: Sequence[LossyObject]) -> dict[str, Any]:
     """What the template draws of the errors of objects; nothing where there are none."""
     if not lossy:
         return {"whole": None}
-    layers, roles = by_layer(lossy), by_role(lossy)
+    layers, roles = tuple(by_layer(lossy)), tuple(by_role(lossy))
     context: dict[str, Any] = {"whole": fidelity(lossy), "layers": layers, "roles": roles, "max_roles": MAX_ROLES}
     context["layer_charts"] = (
         []
