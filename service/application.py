@@ -10,7 +10,17 @@ from starlette.staticfiles import StaticFiles
 
 from schemas.problems import MEDIA_TYPE, Problem
 from service.authentication import DESCRIBED_SCHEMES, TokenBackend, refuse
-from service.dashboard import artifact_page, job_list, job_page, new_job, object_page, quality_page
+from service.dashboard import (
+    artifact_page,
+    inspect_page,
+    job_list,
+    job_page,
+    new_job,
+    object_page,
+    quality_page,
+    recipe_pages,
+    store_recipe,
+)
 from service.dashboard.compression import PageCompressionMiddleware
 from service.dashboard.page import STATIC
 from service.dashboard.problem_pages import ProblemPageMiddleware
@@ -66,7 +76,19 @@ def create_application(settings: Settings) -> FastAPI:
     application.add_middleware(PageCompressionMiddleware)
     for module in (jobs, events, upgrades, plans, recipes, inspections, registry, sources, workers, metrics):
         application.include_router(module.router, dependencies=DESCRIBED_SCHEMES if settings.tokens else ())
-    for module in (health, sign_in, job_list, new_job, job_page, object_page, artifact_page, quality_page):
+    for module in (
+        health,
+        sign_in,
+        job_list,
+        new_job,
+        job_page,
+        object_page,
+        artifact_page,
+        quality_page,
+        recipe_pages,
+        store_recipe,
+        inspect_page,
+    ):
         application.include_router(module.router)
     application.mount("/static", StaticFiles(directory=STATIC))
     return application

@@ -24,7 +24,7 @@ from workers.recipe_records import remove_stored_recipe
 
 router = APIRouter(prefix="/v1/recipes", tags=["recipes"])
 
-_ID = rf"^[a-z0-9][a-z0-9._-]{{0,{ID_CHARACTERS - 1}}}$"
+RECIPE_ID = rf"^[a-z0-9][a-z0-9._-]{{0,{ID_CHARACTERS - 1}}}$"
 
 _BODY: dict[str, Any] = {
     "required": True,
@@ -44,8 +44,8 @@ async def _is_json(request: Request) -> bool:
 
 
 async def _recipe_id(recipe_id: Annotated[str, Path()]) -> str:
-    if re.match(_ID, recipe_id) is None:
-        raise _unknown(recipe_id, None)
+    if re.match(RECIPE_ID, recipe_id) is None:
+        raise unknown_recipe(recipe_id, None)
     return recipe_id
 
 
@@ -58,7 +58,7 @@ def list_recipes(
     service: CurrentService,
     text: Annotated[str | None, Query(min_length=1, max_length=200, pattern=PRINTABLE)] = None,
     limit: Limit = 100,
-    cursor: Annotated[str, Query(pattern=rf"^$|{_ID}")] = "",
+    cursor: Annotated[str, Query(pattern=rf"^$|{RECIPE_ID}")] = "",
 ) -> Page[RecipeSummary]:
     """Every registered and stored recipe in its newest revision, by id; `text` stands somewhere in id or title, in
     upper or lower case."""
@@ -99,7 +99,7 @@ def show_recipe(recipe_id: RecipeId, service: CurrentService, revision: Revision
     with service.database.reading() as session:
         document = recipe_document(session, recipe_id, revision)
     if document is None:
-        raise _unknown(recipe_id, revision)
+        raise unknown_recipe(recipe_id, revision)
     return document
 
 
@@ -113,10 +113,11 @@ def delete_recipe(recipe_id: RecipeId, service: CurrentService, revision: Revisi
     with service.database.writing() as session:
         removed = remove_stored_recipe(session, recipe_id, revision)
     if not removed:
-        raise _unknown(recipe_id, revision)
+        raise unknown_recipe(recipe_id, revision)
 
 
-def _unknown(recipe_id: str, revision: int | None) -> HTTPException:
+def unknown_recipe(recipe_id: str, revision: int | None) -> HTTPException:
+    """404 for a recipe, or for a revision of one."""
     which = "" if revision is None else f" with revision {revision}"
     return HTTPException(HTTPStatus.NOT_FOUND, f"There is no recipe {recipe_id}{which}.")
 
