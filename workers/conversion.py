@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,7 +27,7 @@ from workers import claims, job_endings, job_records
 from workers.claims import Claim, ClaimLostError
 from workers.conversion_work import ConversionWork
 from workers.database import Database
-from workers.devices import CPU, served_by
+from workers.devices import CPU
 from workers.engine.container.writer import artifact_paths
 from workers.engine.encode import create_work_files
 from workers.engine.encode.encoders import NATIVE, Encoders
@@ -69,15 +69,15 @@ class Conversion:
         self._work: JobWork | None = None
         self._has_worked = False
 
-    def advance(self) -> bool:
-        """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due. After
-        each batch of objects it stops if another job is waiting that no worker is at.
+    def advance(self, is_enough: Callable[[], bool] = lambda: False) -> bool:
+        """Plans the job, encodes objects as long as some are pending, verifies and publishes: whatever is due. Asked
+        after each batch of objects, `is_enough` leaves the pending ones for another time.
 
         Returns whether anything was due. Faults of recipe, sources or program end the job in failure; those of the
         database are raised, and the job goes on when its claim has expired.
         """
         self._plan_job()
-        self._encode_objects()
+        self._encode_objects(is_enough)
         self._verify_job()
         return self._has_worked
 
@@ -102,7 +102,7 @@ class Conversion:
                 storage.discard_work_files(self._job_id, work_files)
                 raise
 
-    def _encode_objects(self) -> None:
+    def _encode_objects(self, is_enough: Callable[[], bool]) -> None:
         while not self._context.stopping.is_set() and (claim := self._claim_objects()):
             with self._working_under(claim) as heartbeat:
                 entry = self._work_entry(claim)
@@ -110,7 +110,7 @@ class Conversion:
                 encoded = work.encode(entry, claim.indices, self._context.name, heartbeat)
                 with self._context.database.writing() as session:
                     job_records.record_encoded(session, claim, encoded)
-            if self._others_wait():
+            if is_enough():
                 return
 
     def _verify_job(self) -> None:
@@ -210,11 +210,6 @@ class Conversion:
                 lease=self._context.lease,
                 max_bytes=self._context.settings.batch_bytes,
             )
-
-    def _others_wait(self) -> bool:
-        with self._context.database.reading() as session:
-            devices = served_by(self._context.settings.device)
-            return claims.unattended_job(session, self._job_id, devices) is not None
 
     @contextmanager
     def _working_under(self, claim: Claim) -> Iterator[Heartbeat]:

@@ -15,13 +15,18 @@ def take_turns(context: WorkerContext, job_id: UUID) -> None:
 
     A job is left between batches, with some of it pending, and is then one that no worker is at: its turn comes again.
     """
-    current: UUID | None = job_id
-    while current is not None and not context.stopping.is_set():
-        with logging_with(job_id=str(current)):
-            has_worked = Conversion(context, current).advance()
-        current = _next(context, current) if has_worked else None
+    turn: UUID | None = job_id
+    while turn is not None and not context.stopping.is_set():
+        turn = _take_turn(context, turn)
 
 
-def _next(context: WorkerContext, job_id: UUID) -> UUID | None:
-    with context.database.reading() as session:
-        return claims.unattended_job(session, job_id, served_by(context.settings.device))
+def _take_turn(context: WorkerContext, job_id: UUID) -> UUID | None:
+    """The job whose turn is next; None where there is none, or nothing to do in this one."""
+
+    def following() -> UUID | None:
+        with context.database.reading() as session:
+            return claims.unattended_job(session, job_id, served_by(context.settings.device))
+
+    with logging_with(job_id=str(job_id)):
+        has_worked = Conversion(context, job_id).advance(lambda: following() is not None)
+    return following() if has_worked else None
