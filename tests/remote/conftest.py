@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 
 from tests.remote.hub_server import HubServer, folder_files, serving
 from tests.small_job import write_checkpoint
@@ -35,6 +38,19 @@ def hub(small_files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Itera
         hub.repository("org/small", small_files)
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         yield hub
+
+
+@pytest.fixture
+def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A server with TLS, whose certificate is trusted."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", os.fspath(tmp_path / "authority.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1", "localhost").configure_cert(context)
+    with serving(HubServer("https"), context) as secure:
+        secure.files["/file"] = b"content"
+        yield secure
 
 
 @pytest.fixture(autouse=True)

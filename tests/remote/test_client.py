@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import ssl
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpcore2
 import httpx2
 import pytest
-import trustme
 
 from schemas.errors import FetchError, SourceError
 from tests.remote.hub_server import HubServer, serving
@@ -26,19 +22,6 @@ def other() -> Iterator[HubServer]:
     with serving(HubServer()) as other:
         other.files["/file"] = b"secret of the network"
         yield other
-
-
-@pytest.fixture
-def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A server with TLS, whose certificate is trusted."""
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
-    monkeypatch.setenv("SSL_CERT_FILE", os.fspath(tmp_path / "authority.pem"))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1", "localhost").configure_cert(context)
-    with serving(HubServer("https"), context) as secure:
-        secure.files["/file"] = b"content"
-        yield secure
 
 
 def refusal(hosts: SourceHosts, url: str) -> str:
