@@ -8,7 +8,6 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
-from schemas.problems import MEDIA_TYPE, Problem
 from service.authentication import DESCRIBED_SCHEMES, TokenBackend, refuse
 from service.dashboard import (
     artifact_page,
@@ -25,6 +24,7 @@ from service.dashboard.compression import PageCompressionMiddleware
 from service.dashboard.page import STATIC
 from service.dashboard.problem_pages import ProblemPageMiddleware
 from service.dependencies import Service
+from service.description import DescribedApplication
 from service.origins import OriginMiddleware
 from service.problems import ProblemMiddleware, install_problem_handlers
 from service.request_log import RequestLogMiddleware
@@ -55,12 +55,11 @@ def create_application(settings: Settings) -> FastAPI:
     storage.prepare()
     database = Database.of(settings)
     database.upgrade()
-    application = FastAPI(
+    application = DescribedApplication(
         title="ninforge",
         summary="Turns model checkpoints into verified .ninfer artifacts",
         docs_url=None,
         redoc_url=None,
-        responses={"default": {"model": Problem, "description": f"Problem details, as {MEDIA_TYPE}"}},
     )
     application.state.service = Service(settings, database, storage, celery_application(settings))
     install_problem_handlers(application, settings)

@@ -14,6 +14,8 @@ from fastapi.responses import FileResponse, Response
 from starlette.datastructures import MutableHeaders
 from starlette.types import Receive, Scope, Send
 
+from service.description import problems
+
 _FROM = re.compile(r"([0-9]{1,1000})-([0-9]{0,1000})")
 _NOTHING = re.compile(r"-0+")
 
@@ -42,6 +44,12 @@ FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
     HTTPStatus.OK: {"description": "The whole file; `Repr-Digest` and `ETag` have its SHA-256", "content": _OCTETS},
     HTTPStatus.PARTIAL_CONTENT: {"description": "The range that was asked for", "content": _OCTETS},
     HTTPStatus.NOT_MODIFIED: {"description": "The caller has the file already"},
+    **problems(
+        HTTPStatus.CONFLICT,
+        HTTPStatus.GONE,
+        HTTPStatus.PRECONDITION_FAILED,
+        HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+    ),
 }
 """What the interface's description says of routes that give a file."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,6 +14,7 @@ from schemas.errors import SourceError
 from schemas.interface import IdentityInspection, InspectionRequest, ModelInspection
 from service.content_types import JSON, OCTETS, content_type
 from service.dependencies import CurrentService
+from service.description import problems
 from service.inspections import inspected_artifact, inspected_beginning
 from workers.engine.sources.json_object import parse_object
 
@@ -27,7 +29,12 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post("", response_model=ModelInspection | IdentityInspection, openapi_extra={"requestBody": _BODY})
+@router.post(
+    "",
+    response_model=ModelInspection | IdentityInspection,
+    responses=problems(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    openapi_extra={"requestBody": _BODY},
+)
 async def inspect(request: Request, service: CurrentService) -> Response:
     """Inspects an artifact that is named, by a place below the source roots or by a job's id; or one of which the first
     bytes are sent, header and directory at least."""

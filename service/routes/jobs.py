@@ -25,6 +25,7 @@ from schemas.tables import JobRow, ObjectRow
 from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, unknown_job
+from service.description import problems
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
 from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
@@ -37,7 +38,11 @@ from workers.submission import locate, with_origins
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute)
 
 
-@router.post("", status_code=HTTPStatus.ACCEPTED)
+@router.post(
+    "",
+    status_code=HTTPStatus.ACCEPTED,
+    responses=problems(HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS),
+)
 def submit(body: JobRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
@@ -80,7 +85,7 @@ def show_job(job_id: JobId, service: CurrentService) -> Job:
         return job_document(session, _existing(session, job_id))
 
 
-@router.post("/{job_id}/cancel")
+@router.post("/{job_id}/cancel", responses=problems(HTTPStatus.CONFLICT))
 def cancel(job_id: JobId, service: CurrentService) -> Job:
     """Ends a job that is not finished: its workers stop within a moment, and its work files are removed."""
     with service.database.writing() as session:
@@ -91,7 +96,11 @@ def cancel(job_id: JobId, service: CurrentService) -> Job:
     return document
 
 
-@router.post("/{job_id}/retry", status_code=HTTPStatus.ACCEPTED)
+@router.post(
+    "/{job_id}/retry",
+    status_code=HTTPStatus.ACCEPTED,
+    responses=problems(HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS),
+)
 def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
     """Queues a job that failed or was cancelled once more, from the start; how it ended is kept in `attempts`."""
     with service.database.writing() as session:
@@ -103,7 +112,7 @@ def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
     return document
 
 
-@router.delete("/{job_id}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete("/{job_id}", status_code=HTTPStatus.NO_CONTENT, responses=problems(HTTPStatus.CONFLICT))
 def delete(job_id: JobId, service: CurrentService) -> None:
     """Removes a job that is finished and not pinned, and those files of its artifact that no other job has."""
     with service.database.writing() as session:
@@ -159,7 +168,7 @@ def show_object(
         return job_documents.object_document(session, row)
 
 
-@router.get("/{job_id}/report")
+@router.get("/{job_id}/report", responses=problems(HTTPStatus.CONFLICT))
 def show_report(job_id: JobId, service: CurrentService) -> JobReport | UpgradeJobReport:
     """The report of a job that is ready: what was made, of what, how, and what was checked."""
     with service.database.reading() as session:
@@ -173,7 +182,7 @@ def download_artifact(job_id: JobId, service: CurrentService, request: Request) 
     return _file_response(job_id, "0", service, request)
 
 
-@router.get("/{job_id}/artifact/manifest")
+@router.get("/{job_id}/artifact/manifest", responses=problems(HTTPStatus.CONFLICT))
 def show_manifest(job_id: JobId, service: CurrentService) -> ArtifactManifest:
     """All files of the artifact of a job that is ready, with sizes, SHA-256 and where each is downloaded."""
     with service.database.reading() as session:

@@ -14,6 +14,7 @@ from schemas.interface import PRINTABLE, Page, RecipeDocument, RecipeSummary
 from schemas.recipe.limits import CANONICAL_INTEGER_MAX, ID_CHARACTERS
 from service.content_types import JSON, YAML, content_type
 from service.dependencies import CurrentService, Limit, Service
+from service.description import problems
 from service.located_faults import located_faults
 from service.problems import ProblemResponse
 from service.recipe_documents import recipe_document, recipe_page
@@ -72,6 +73,7 @@ def list_recipes(
     response_model=RecipeSummary,
     responses={
         HTTPStatus.OK: {"model": RecipeSummary, "description": "The same document is stored already"},
+        **problems(HTTPStatus.CONFLICT, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     },
     openapi_extra={"requestBody": _BODY},
 )
@@ -103,7 +105,7 @@ def show_recipe(recipe_id: RecipeId, service: CurrentService, revision: Revision
     return document
 
 
-@router.delete("/{recipe_id}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete("/{recipe_id}", status_code=HTTPStatus.NO_CONTENT, responses=problems(HTTPStatus.CONFLICT))
 def delete_recipe(recipe_id: RecipeId, service: CurrentService, revision: Revision = None) -> None:
     """Removes all revisions of a stored recipe, or the one that is named. Jobs that were submitted with it keep it."""
     if recipe_id in registered_ids():

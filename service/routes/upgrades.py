@@ -11,6 +11,7 @@ from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.interface import Job, UpgradeRequest
 from schemas.tables import JobRow
 from service.dependencies import CurrentService, Service, TokenName
+from service.description import problems
 from service.routes import jobs
 from service.strict_json import StrictJsonRoute
 from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
@@ -20,7 +21,11 @@ from workers.upgrade_submission import UpgradeSubmission, model_of, require_stor
 router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonRoute)
 
 
-@router.post("", status_code=HTTPStatus.ACCEPTED)
+@router.post(
+    "",
+    status_code=HTTPStatus.ACCEPTED,
+    responses=problems(HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS),
+)
 def submit(
     body: UpgradeRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response
 ) -> Job:
