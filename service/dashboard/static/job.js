@@ -4,6 +4,13 @@ import { follow, freshPage, paced, renew } from "./live.js";
 import { size, duration, grouped } from "./quantities.js";
 import { sortable } from "./table.js";
 
+// Rows of the table that are not in sight are not in the page either: these are all, from the beginning.
+const objects = new Map();
+for (const element of document.querySelectorAll("[data-object]")) {
+  const { object: index } = element.dataset;
+  objects.set(index, [...(objects.get(index) ?? []), element]);
+}
+
 const place = document.querySelector("[data-job]");
 const bar = document.getElementById("bar");
 const table = document.getElementById("objects-table");
@@ -11,6 +18,7 @@ const filters = table === null ? null : sortable(table, {
   text: document.getElementById("object-text"),
   choices: [[document.getElementById("object-format"), 2], [document.getElementById("object-state"), 5]],
   count: document.getElementById("object-count"),
+  more: document.getElementById("object-more"),
 });
 if (filters !== null) document.getElementById("object-filters").hidden = false;
 
@@ -51,12 +59,6 @@ function showProgress(progress) {
   write("rate", progress.bytes_per_second === null ? "–" : `${size(progress.bytes_per_second)}/s`);
   write("left", duration(progress.seconds_left));
   renewThroughput();
-}
-
-const objects = new Map();
-for (const element of document.querySelectorAll("[data-object]")) {
-  const { object: index } = element.dataset;
-  objects.set(index, [...(objects.get(index) ?? []), element]);
 }
 
 const STEPS = ["pending", "encoding", "encoded", "verified"];
