@@ -19,6 +19,7 @@ from service.dashboard import (
     quality_page,
     recipe_pages,
     store_recipe,
+    system_page,
 )
 from service.dashboard.compression import PageCompressionMiddleware
 from service.dashboard.page import STATIC
@@ -87,6 +88,7 @@ def create_application(settings: Settings) -> FastAPI:
         recipe_pages,
         store_recipe,
         inspect_page,
+        system_page,
     ):
         application.include_router(module.router)
     application.mount("/static", StaticFiles(directory=STATIC))

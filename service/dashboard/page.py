@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from schemas.states import ACTIVE_STATES, JobState
+from schemas.states import ACTIVE_STATES, JobState, WorkerState
 from service.dashboard import quantities
 from service.dependencies import Service
 from workers.tokens import Scope
@@ -36,6 +36,10 @@ _STATE_SIGNS: Mapping[str, str] = {
     JobState.READY: "✓",
     JobState.FAILED: "✕",
     JobState.CANCELLED: "⊘",
+    WorkerState.BUSY: "◑",
+    WorkerState.IDLE: "○",
+    WorkerState.LOST: "✕",
+    WorkerState.ENDED: "⊘",
 }
 """A sign beside each state's word, so that colour is never all there is."""
 

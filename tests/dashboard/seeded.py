@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,8 +13,11 @@ from uuid import UUID
 from schemas.states import JobState
 from schemas.tables import JobRow
 from tests.dashboard.large_job import add_large_job
+from tests.job_rows import worker_row
 from tests.running_service import RunningService, running_service
 from tests.small_job import job_body
+from workers import claims
+from workers.database import database_time
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,16 @@ def seeded_service(data: Path) -> Iterator[SeededService]:
         head = _report_head(service, jobs["ready"])
         jobs["large"] = str(add_large_job(service.database, JobState.CONVERTING))
         jobs["large-ready"] = str(add_large_job(service.database, JobState.READY, report_head=head))
+        _add_workers(service, UUID(jobs["large"]))
         yield SeededService(service, jobs)
+
+
+def _add_workers(service: RunningService, job_id: UUID) -> None:
+    """One at the job, and one that was lost."""
+    with service.database.writing() as session:
+        now = database_time(session)
+        session.add_all([worker_row("box-1-a1b2c3"), worker_row("box-2-d4e5f6", expires_at=now)])
+        claims.claim_objects(session, job_id, worker="box-1-a1b2c3", lease=timedelta(hours=1), max_bytes=1)
 
 
 def _report_head(service: RunningService, job_id: str) -> dict[str, Any] | None:
@@ -69,6 +82,7 @@ PAGES: Mapping[str, str] = {
     "no-quality": "/jobs/{failed}/quality",
     "artifact": "/jobs/{ready}/artifact",
     "no-artifact": "/jobs/{failed}/artifact",
+    "system": "/system",
     "sign-in": "/sign-in",
     "not-found": "/jobs/00000000-0000-0000-0000-000000000000",
 }
