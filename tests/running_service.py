@@ -53,7 +53,7 @@ class RunningService:
 
 @contextmanager
 def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
-    """A service over a data folder that has the small checkpoint among its sources, on a free port unless one is set."""
+    """A service over a data folder that has the small checkpoint among its sources, on a free port if none is set."""
     write_checkpoint(data / "sources" / "small")
     chosen = Settings(data=data, **{"threads": 2, "port": 0, **settings})
     application = create_application(chosen)
@@ -66,6 +66,7 @@ def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
             with Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as client:
                 yield RunningService(chosen, application, client)
         finally:
+            application.state.service.end_streams()
             server.should_exit = True
             thread.join()
             application.state.service.database.close()

@@ -22,8 +22,8 @@ from workers.database import database_time
 
 @dataclass(frozen=True)
 class SeededService:
-    """`jobs` are ids by what became of the job: ready, failed, cancelled, queued, and the large ones, large (converting)
-    and large-ready."""
+    """`jobs` are ids by what became of the job: ready, failed, cancelled, queued, and of 1307 objects large, which is
+    converting, and large-ready."""
 
     service: RunningService
     jobs: Mapping[str, str]
@@ -83,6 +83,16 @@ PAGES: Mapping[str, str] = {
     "artifact": "/jobs/{ready}/artifact",
     "no-artifact": "/jobs/{failed}/artifact",
     "system": "/system",
+    "recipes": "/recipes",
+    "no-such-recipes": "/recipes?text=nothing-is-called-that",
+    "recipe": "/recipes/all-minilm-l6-v2.demo",
+    "stored-recipe": "/recipes/small.mixed",
+    "expansion": "/recipes/small.mixed/expansion",
+    "differences": "/recipes/small.mixed/differences?other=all-minilm-l6-v2.demo",
+    "delete-recipe": "/recipes/small.mixed/delete",
+    "store-recipe": "/store-recipe?like=small.mixed",
+    "inspect": "/inspect?under=small",
+    "directory": "/inspect?artifact={ready}",
     "sign-in": "/sign-in",
     "not-found": "/jobs/00000000-0000-0000-0000-000000000000",
 }
@@ -94,8 +104,10 @@ LARGE_PAGES: Mapping[str, str] = {
     "large-object": "/jobs/{large-ready}/objects/700",
     "large-quality": "/jobs/{large-ready}/quality",
     "large-artifact": "/jobs/{large-ready}/artifact",
+    "large-recipe": "/recipes/qwen3.6-27b.nvfp4",
+    "large-expansion": "/recipes/qwen3.6-27b.nvfp4/expansion",
 }
-"""The pages of jobs of 1307 objects."""
+"""The pages of jobs and recipes of 1307 objects."""
 
 
 def address(seeded: SeededService, page: str) -> str:

@@ -32,7 +32,7 @@ def test_a_page_fits_each_width_and_loads_nothing_from_elsewhere(
 ) -> None:
     heard: list[str] = []
     asked: set[str] = set()
-    watched.on("console", lambda message: message.type in {"warning", "error"} and heard.append(message.text))
+    watched.on("console", lambda message: heard.extend([message.text] * (message.type in {"warning", "error"})))
     watched.on("pageerror", lambda error: heard.append(str(error)))
     watched.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
     for scheme, width in WIDTHS.items():
@@ -55,9 +55,7 @@ def test_a_page_can_be_used_by_everybody(browser: Browser, seeded: SeededService
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         found = Axe().run(page).response["violations"]
-        serious = {
-            one["id"]: [node["html"] for node in one["nodes"]][:3] for one in found if one["impact"] in SERIOUS
-        }
+        serious = {one["id"]: [node["html"] for node in one["nodes"]][:3] for one in found if one["impact"] in SERIOUS}
         assert serious == {}, scheme
     context.close()
 
