@@ -115,7 +115,7 @@ def _kernels() -> Iterator[tuple[str, int, Callable[[], Work]]]:
     for dtype in DTYPES:
         source = _weights(dtype)
         for format, row in FORMATS.items():
-            for what in ("encode", "derive", "derive with statistics"):
+            for what in ("encode", "derive", "derive with statistics", "count words of"):
                 name = f"{what} {format} from {dtype}"
                 if isinstance(row.geometry, GroupedGeometry):
                     yield name, source.nbytes, partial(_grouped, source, dtype, format, row.geometry.code_bits, what)
@@ -136,6 +136,8 @@ def _grouped(source: Bytes, dtype: str, format: Format, bits: int, what: str) ->
     _native.encode_grouped(source, dtype, bits, COLUMNS, codes, high, scales)
     if what == "encode":
         return lambda: _native.encode_grouped(source, dtype, bits, COLUMNS, codes, high, scales)
+    if what == "count words of":
+        return lambda: _native.histogram_grouped(bits, COLUMNS, codes, high, scales)
     statistics = what != "derive"
     return lambda: _native.derive_grouped(source, dtype, bits, COLUMNS, codes, high, scales, statistics)
 
@@ -145,6 +147,8 @@ def _fp8_row(source: Bytes, dtype: str, what: str) -> Work:
     _native.encode_fp8_row(source, dtype, COLUMNS, codes, scales)
     if what == "encode":
         return lambda: _native.encode_fp8_row(source, dtype, COLUMNS, codes, scales)
+    if what == "count words of":
+        return lambda: _native.histogram_fp8_row(COLUMNS, codes, scales)
     return lambda: _native.derive_fp8_row(source, dtype, COLUMNS, codes, scales, what != "derive")
 
 
