@@ -65,6 +65,8 @@ class HubServer:
         """What every request is answered with instead."""
         self.listing: dict[str, Any] = {}
         """Members of the answers about repositories, instead of the right ones."""
+        self.encoding: str | None = None
+        """What answers about repositories say that they are compressed with."""
         self.sent = 0
         self._scheme = scheme
         self._name = name
@@ -169,7 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
             commit, files = found
             siblings = [_sibling(path, data) for path, data in files.items()]
             document = {"id": name, "sha": commit, "siblings": siblings, **self.hub.listing}
-            self._answer(200, {"Content-Type": "application/json"}, json.dumps(document).encode())
+            headers = {"Content-Type": "application/json"}
+            if self.hub.encoding is not None:
+                headers["Content-Encoding"] = self.hub.encoding
+            self._answer(200, headers, json.dumps(document).encode())
 
     def _resolve(self, name: str, revision: str, path: str) -> None:
         found = self._found(name, revision)

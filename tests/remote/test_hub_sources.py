@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -178,6 +179,24 @@ def test_planning_alone_fetches_no_other_large_file(cache: Cache, monkeypatch: p
         pass
 
 
+def test_planning_alone_fetches_no_more_than_it_may(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "MAX_PLANNED_BYTES", 1000)
+    refused = pytest.raises(SourceError, match="expected at most 1000 bytes that planning reads")
+    with cache.surveyed() as remote, refused, remote.headers_only():
+        pass
+
+
+def test_what_a_killed_process_planned_with_goes(cache: Cache) -> None:
+    old, new = cache.folder / "planned-old", cache.folder / "planned-new"
+    for folder in (old, new):
+        (folder / "hub").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    with cache.surveyed() as remote, remote.headers_only():
+        pass
+    assert not old.exists()
+    assert new.exists()
+
+
 def test_the_token_goes_to_the_hub_and_to_nobody_else(
     hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -234,6 +253,17 @@ def test_what_is_not_there(cache: Cache, where: str, told: str) -> None:
 def test_a_listing_that_cannot_be(cache: Cache, hub: HubServer, listing: dict[str, Any]) -> None:
     hub.listing = listing
     assert "expected" in cache.refusal()
+
+
+def test_an_answer_that_is_too_long(cache: Cache, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.remote.client.MAX_ANSWER_BYTES", 1000)
+    hub.listing = {"tags": ["x" * 1000]}
+    assert "host 127.0.0.1: expected an answer of at most 1000 bytes, found more" in cache.refusal()
+
+
+def test_an_answer_that_is_compressed(cache: Cache, hub: HubServer) -> None:
+    hub.encoding = "gzip"
+    assert "host 127.0.0.1: expected an answer as it is, found one in gzip" in cache.refusal()
 
 
 @pytest.mark.parametrize("listing", [{"siblings": "none"}, {"siblings": [{}]}, {"siblings": [3]}])

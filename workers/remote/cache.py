@@ -6,6 +6,7 @@ hub/models--ORG--NAME/snapshots/<commit>/<path>        links to them
 hub/.locks/models--ORG--NAME/<digest>.lock
 listings/models--ORG--NAME/<commit>.json               what a repository holds at a commit
 web/<sha256>/<name>                                    files by https
+planned-…/                                             what one process plans with, as long as it does
 ```
 """
 
@@ -15,10 +16,13 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx2
 from huggingface_hub.file_download import repo_folder_name
@@ -27,6 +31,9 @@ from schemas.errors import OutputError
 from workers.remote.download import Advance, ContentDigest, DigestKind, RemoteFile, fetch_file
 from workers.remote.hub import HubFile, Snapshot
 from workers.remote.places import WebPlace
+
+_PASSING = "planned-"
+_PASSING_SECONDS = 24 * 3600
 
 FETCHED = re.compile(
     r"[^\s']*\bhub/models--([A-Za-z0-9._-]+?)--([A-Za-z0-9._-]+)/snapshots/([0-9a-f]{40})(?![0-9A-Za-z])"
@@ -113,9 +120,25 @@ class RemoteCache:
             pending.write_text(json.dumps(files))
             pending.replace(target)
         except OSError as error:
-            raise OutputError(
-                "cache of fetched files", expected="a folder that takes files", found=str(error.strerror)
-            ) from error
+            raise _refused("a folder that takes files", error) from error
+
+    @contextmanager
+    def passing_folder(self) -> Iterator[Path]:
+        """A folder in the cache for as long as the block runs. Those that killed processes left go with the next one.
+
+        Raises OutputError.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for left in self.folder.glob(f"{_PASSING}*"):
+                with suppress(FileNotFoundError):  # somebody else was faster
+                    if time.time() - left.stat().st_mtime > _PASSING_SECONDS:
+                        shutil.rmtree(left, ignore_errors=True)
+            folder = TemporaryDirectory(prefix=_PASSING, dir=self.folder)
+        except OSError as error:
+            raise _refused("a folder that takes files", error) from error
+        with folder as made:
+            yield Path(made)
 
     def _repository(self, repository: str) -> Path:
         return self.folder / "hub" / repo_folder_name(repo_id=repository, repo_type="model")
@@ -131,6 +154,8 @@ def link(path: Path, target: Path) -> None:
         with suppress(FileExistsError):
             path.symlink_to(os.path.relpath(target, path.parent))
     except OSError as error:
-        raise OutputError(
-            "cache of fetched files", expected="a file system with links", found=str(error.strerror)
-        ) from error
+        raise _refused("a file system with links", error) from error
+
+
+def _refused(expected: str, error: OSError) -> OutputError:
+    return OutputError("cache of fetched files", expected=expected, found=str(error.strerror))

@@ -17,6 +17,8 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
 MAX_REDIRECTS = 5
 MAX_CONNECTIONS = 16
+MAX_ANSWER_BYTES = 64 << 20
+"""Of an answer that is taken whole into memory."""
 
 # Addresses of files carry signatures where a host redirects to its store of large ones.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -72,11 +74,50 @@ class _CheckedTransport(httpx2.HTTPTransport):
         return response
 
 
-def checked_client(hosts: SourceHosts) -> httpx2.Client:
-    """A client that asks these hosts only. Proxies and passwords of the environment are left aside, since they would
-    lead around the checks."""
+class _BoundedTransport(_CheckedTransport):
+    """For who takes answers whole: refuses what is long, and what is compressed, which may be long once it is not."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        response = super().handle_request(request)
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            response.close()
+            raise HostRefusedError(
+                f"host {request.url.host}", expected="an answer as it is", found=f"one in {encoding}"
+            )
+        if not isinstance(response.stream, httpx2.SyncByteStream):
+            raise TypeError(f"expected a stream to be read, found {type(response.stream)}")
+        response.stream = _BoundedStream(response.stream, where)
+        return response
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, where: str) -> None:
+        self._stream = stream
+        self._where = where
+
+    def __iter__(self) -> Iterator[bytes]:
+        total = 0
+        for part in self._stream:
+            total += len(part)
+            if total > MAX_ANSWER_BYTES:
+                expected = f"an answer of at most {MAX_ANSWER_BYTES} bytes"
+                raise HostRefusedError(self._where, expected=expected, found="more")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def checked_client(hosts: SourceHosts, *, bounded: bool = False) -> httpx2.Client:
+    """A client that asks these hosts only, and where it is `bounded`, takes no answer of more than MAX_ANSWER_BYTES.
+
+    Proxies and passwords of the environment are left aside, since they would lead around the checks.
+    """
+    transport = _BoundedTransport if bounded else _CheckedTransport
     return httpx2.Client(
-        transport=_CheckedTransport(hosts, httpx2.create_ssl_context()),
+        transport=transport(hosts, httpx2.create_ssl_context()),
         trust_env=False,
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import httpx2
 
-from schemas.errors import OutputError, SourceError
+from schemas.errors import SourceError
 from schemas.recipe.expanded import ExpandedRecipe, SourceKind
 from workers.engine.quantization_config import MODELOPT_NAME
 from workers.engine.sources.checkpoint import CONFIG_NAME, SINGLE_NAME
@@ -31,6 +30,9 @@ from workers.remote.places import HubPlace, RemotePlace, is_remote, parse_remote
 
 MAX_PLANNED_FILE_BYTES = 128 << 20
 """Planning alone fetches no file that is larger: of safetensors files it takes the headers."""
+
+MAX_PLANNED_BYTES = 1 << 30
+"""Of all that planning alone fetches."""
 
 _SUFFIX = ".safetensors"
 
@@ -98,6 +100,7 @@ class RemoteSources:
         self._fetching = fetching
         self._files: dict[Path, CachedFile] = {}
         self._weights: set[Path] = set()
+        self._planned_bytes = 0
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self._sources: dict[str, Path] = {}
         self._resources: dict[str, Path] = {}
@@ -140,17 +143,10 @@ class RemoteSources:
 
         Raises SourceError, also for another file of more than MAX_PLANNED_FILE_BYTES, FetchError and OutputError.
         """
-        try:
-            self._cache.folder.mkdir(parents=True, exist_ok=True)
-            folder = TemporaryDirectory(prefix="planned-", dir=self._cache.folder)
-        except OSError as error:
-            raise OutputError(
-                "cache of fetched files", expected="a folder that takes files", found=str(error.strerror)
-            ) from error
-        with folder as made:
+        with self._cache.passing_folder() as made:
             for file in self._files.values():
-                self._stand_in(file, Path(made) / file.path.relative_to(self._cache.folder))
-            yield self._at(Path(made))
+                self._stand_in(file, made / file.path.relative_to(self._cache.folder))
+            yield self._at(made)
 
     def _stand_in(self, file: CachedFile, target: Path) -> None:
         if not file.is_there and file.path in self._weights:
@@ -166,8 +162,13 @@ class RemoteSources:
             self._cache.fetch(self._client, file, self._checked)
         link(target, file.path)
 
-    def _checked(self, _: int) -> None:
+    def _checked(self, count: int) -> None:
         self._fetching.check()
+        self._planned_bytes += count
+        if self._planned_bytes > MAX_PLANNED_BYTES:
+            raise SourceError(
+                "remote sources", expected=f"at most {MAX_PLANNED_BYTES} bytes that planning reads", found="more"
+            )
 
     def _at(self, folder: Path) -> LocalPlaces:
         local = self._places.local

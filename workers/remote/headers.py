@@ -21,7 +21,8 @@ _PAUSE = 1.0
 
 
 def fetch_header(client: httpx2.Client, file: RemoteFile, target: Path, advance: Advance) -> None:
-    """Makes `target` a sparse file of the file's size that begins with its safetensors header.
+    """Makes `target` a sparse file of the file's size that begins with its safetensors header, and tells `advance` of
+    the bytes that come.
 
     Its digest is not checked, for the rest is not there: whoever converts fetches the whole. Raises SourceError and
     FetchError. What begins like no header is left to whoever reads it.
@@ -73,7 +74,7 @@ def _asked(client: httpx2.Client, file: RemoteFile, start: int, stop: int, advan
         skipped = start if response.status_code == HTTPStatus.OK else 0
         for block in response.iter_bytes(BLOCK_BYTES):
             found += block
-            advance(0)
+            advance(len(block))
             if len(found) >= skipped + stop - start:
                 break
     wanted = bytes(found[skipped : skipped + stop - start])

@@ -87,7 +87,7 @@ def _hub_headers() -> Mapping[str, str]:
 @lru_cache(maxsize=1)
 def _install_client(hosts: SourceHosts) -> None:
     """Has huggingface_hub, which knows one client in a process, make its requests through a checked one."""
-    set_client_factory(partial(checked_client, hosts))
+    set_client_factory(partial(checked_client, hosts, bounded=True))
 
 
 @contextmanager
