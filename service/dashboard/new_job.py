@@ -107,7 +107,7 @@ def answer(form: SentForm, request: Request, service: CurrentService, token: Tok
                 return RedirectResponse(f"/jobs/{_submit(form, chosen, service, token).id}", HTTPStatus.SEE_OTHER)
     except KeyReusedError as error:
         form = replace(form, key=new_key())
-        return _page(request, service, form, chosen, _faults(error, form, chosen, service), status=HTTPStatus.CONFLICT)
+        return _page(request, service, form, chosen, _faults(error, form, chosen, service))
     except (NinforgeError, FormFaultsError) as error:
         return _page(request, service, form, chosen, _faults(error, form, chosen, service))
 
@@ -186,7 +186,7 @@ def _page(
     faults: FormFaults | None = None,
     *,
     preview: PlanPreview | None = None,
-    status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY,
+    status: HTTPStatus | None = None,
 ) -> Response:
     context: dict[str, Any] = {"form": form, "chosen": chosen, "faults": faults or FormFaults(), "preview": preview}
     if chosen is None:
@@ -195,7 +195,13 @@ def _page(
     else:
         context |= {"places": _top_places(service), "fetched": _fetched(chosen, service)}
         context["hosts"] = (*service.settings.source_hosts, *service.settings.private_source_hosts)
-    return render(request, "new_job.html", HTTPStatus.OK if faults is None else status, **context)
+    return render(request, "new_job.html", status or _status(faults), **context)
+
+
+def _status(faults: FormFaults | None) -> HTTPStatus:
+    if faults is None:
+        return HTTPStatus.OK
+    return HTTPStatus.UNPROCESSABLE_ENTITY if faults.problem is None else HTTPStatus(faults.problem.status)
 
 
 def _top_places(service: Service) -> list[SourceEntry]:
