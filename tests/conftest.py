@@ -1,70 +1,41 @@
-"""Databases that tests run on: SQLite in a file, and a PostgreSQL database of this session's own. Instruction sets."""
+"""Databases that tests run on: SQLite in a file, a PostgreSQL database of the session, Redis. Instruction sets."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from redis import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from sqlalchemy import URL, create_engine, delete, make_url, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import URL, create_engine, delete, text
 from sqlalchemy.pool import NullPool
 
 from schemas.tables import Base
 from tests.instruction_sets import RUNNABLE, using
 from tests.running_service import RunningService, running_service
+from tests.servers import postgresql_database_on, postgresql_server, redis_database
 from workers.database import Database
-
-POSTGRESQL_VARIABLE = "NINFORGE_TEST_POSTGRESQL"
-POSTGRESQL_SERVER = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
-REDIS_VARIABLE = "NINFORGE_TEST_REDIS"
-REDIS_SERVER = "redis://127.0.0.1:6379"
-REDIS_DATABASES = 16
 
 
 @pytest.fixture(scope="session")
-def postgresql_url() -> Iterator[URL]:
-    """A database made for this session on a server that is already running, and dropped after it."""
-    server = make_url(os.environ.get(POSTGRESQL_VARIABLE, POSTGRESQL_SERVER))
-    name = f"ninforge_test_{uuid4().hex}"
-    administration = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
-    try:
-        with administration.connect() as connection:
-            connection.execute(text(f'CREATE DATABASE "{name}"'))
-    except OperationalError as error:
-        reason = f"no PostgreSQL server to test on ({POSTGRESQL_VARIABLE} names one): {error.orig}"
-        if "CI" in os.environ:
-            pytest.fail(reason)
-        pytest.skip(reason)
-    yield server.set(database=name)
-    with administration.connect() as connection:
-        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+def postgresql() -> Iterator[URL]:
+    """A PostgreSQL server."""
+    with postgresql_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(postgresql: URL) -> Iterator[URL]:
+    """A database made for this session, and dropped after it."""
+    with postgresql_database_on(postgresql) as url:
+        yield url
 
 
 @pytest.fixture
 def redis_url() -> Iterator[str]:
-    """One of the numbered databases of a Redis server that is already running: one that was empty, and is after it."""
-    server = os.environ.get(REDIS_VARIABLE, REDIS_SERVER)
-    for number in range(1, REDIS_DATABASES):
-        url = f"{server}/{number}"
-        client = Redis.from_url(url)
-        try:
-            taken = not client.dbsize() and client.set("taken", "by a test", nx=True, ex=3600)
-        except RedisConnectionError as error:
-            reason = f"no Redis server to test on ({REDIS_VARIABLE} names one): {error}"
-            if "CI" in os.environ:
-                pytest.fail(reason)
-            pytest.skip(reason)
-        if taken:
-            yield url
-            client.flushdb()
-            return
-    pytest.fail(f"expected an empty one of the {REDIS_DATABASES} databases of {server}, found none")
+    """A database of Redis without keys."""
+    with redis_database() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

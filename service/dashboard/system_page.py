@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.dashboard.page import render
 from service.dependencies import CurrentService, Service
-from service.readiness import CHECKS, failed_checks
+from service.readiness import CHECKS, WARNING_CHECKS, failed_checks
 from service.worker_documents import worker_page
 from workers.application import waiting_messages
 from workers.database import database_time
@@ -42,13 +42,7 @@ async def show(request: Request, service: CurrentService) -> Response:
     """Everything as it is now."""
     failed = await failed_checks(service)
     facts = await run_in_threadpool(_facts, service)
-    return render(
-        request,
-        "system.html",
-        checks=(*CHECKS, *(name for name in failed if name not in CHECKS)),
-        failed=failed,
-        **facts,
-    )
+    return render(request, "system.html", checks=(*CHECKS, *WARNING_CHECKS), failed=failed, **facts)
 
 
 def _facts(service: Service) -> dict[str, object]:
