@@ -49,6 +49,6 @@ def highlighted_lines(shown: Readable) -> tuple[Markup, ...]:
     if len(text) > _MOST_CHARACTERS:
         return tuple(map(escape, text.split("\n")))
     lexer = YamlLexer(stripnl=False) if shown.is_yaml else JsonLexer(stripnl=False)
-    marked = highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n")
+    marked = highlight(f"{text}\n", lexer, HtmlFormatter(nowrap=True)).removesuffix("\n")
     lines = _BLANK.sub(r"\1", marked).split("\n")
     return tuple(map(Markup, lines))

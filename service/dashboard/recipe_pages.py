@@ -151,7 +151,7 @@ def _compared(old: RecipeDocument, new: RecipeDocument) -> Compared:
     as_json = old.text is None or new.text is None
     texts = [spaced_json(one.document) if as_json else readable(one.document, one.text).text for one in (old, new)]
     try:
-        groups = differences(*(text.replace("\r\n", "\n").split("\n") for text in texts))
+        groups = differences(*map(str.splitlines, texts))
     except ValueError:
         return Compared(None, as_json)
     return Compared(list(groups), as_json)
