@@ -80,12 +80,10 @@ class _BoundedTransport(_CheckedTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         request.headers["Accept-Encoding"] = "identity"
         response = super().handle_request(request)
-        encoding = response.headers.get("Content-Encoding", "identity")
+        encoding, where = response.headers.get("Content-Encoding", "identity"), f"host {request.url.host}"
         if encoding != "identity":
             response.close()
-            raise HostRefusedError(
-                f"host {request.url.host}", expected="an answer as it is", found=f"one in {encoding}"
-            )
+            raise HostRefusedError(where, expected="an answer as it is", found=f"one in {encoding}")
         if not isinstance(response.stream, httpx2.SyncByteStream):
             raise TypeError(f"expected a stream to be read, found {type(response.stream)}")
         response.stream = _BoundedStream(response.stream, where)
