@@ -42,7 +42,10 @@ _OCTETS = {"application/octet-stream": {"schema": {"type": "string", "format": "
 
 FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
     HTTPStatus.OK: {"description": "The whole file; `Repr-Digest` and `ETag` have its SHA-256", "content": _OCTETS},
-    HTTPStatus.PARTIAL_CONTENT: {"description": "The range that was asked for", "content": _OCTETS},
+    HTTPStatus.PARTIAL_CONTENT: {
+        "description": "The range that was asked for, or several, each under its own head",
+        "content": {**_OCTETS, "multipart/byteranges": {"schema": {"type": "string", "format": "binary"}}},
+    },
     HTTPStatus.NOT_MODIFIED: {"description": "The caller has the file already"},
     **problems(
         HTTPStatus.CONFLICT,

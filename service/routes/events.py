@@ -16,7 +16,7 @@ from fastapi.sse import EventSourceResponse, format_sse_event
 from sqlalchemy import select
 
 from schemas.interface import Job
-from schemas.states import ACTIVE_STATES
+from schemas.states import ACTIVE_STATES, EventKind
 from schemas.tables import EventRow, JobRow
 from service.dependencies import CurrentService, JobId, Service, unknown_job
 from service.event_feed import EventFeed, JobEvent
@@ -33,11 +33,21 @@ LastEventId = Annotated[
     Header(ge=0, le=2**31 - 1, description="The id of the last event that the client has: those after it are sent."),
 ]
 
+_ITEM = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["snapshot", *EventKind]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "retry": {"type": "integer"},
+    },
+}
+
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     HTTPStatus.OK: {
         "description": "`snapshot`, the job, for a client without events or too far behind; then `state`, `progress`, "
         "and `object`, until the job has ended",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"itemSchema": _ITEM}},
     },
     HTTPStatus.NO_CONTENT: {"description": "The job has ended, and the client has all its events: do not come back"},
 }

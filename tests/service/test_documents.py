@@ -111,8 +111,9 @@ def test_the_description_tells_of_files_as_bytes(service: RunningService, path: 
     for method in ("get", "head"):
         answers = described[method]["responses"]
         assert set(answers) >= {"200", "206", "304", "404", "409", "410", "412", "416"}
-        for status in ("200", "206"):
-            assert list(answers[status]["content"]) == ["application/octet-stream"]
+        assert list(answers["200"]["content"]) == ["application/octet-stream"]
+        assert list(answers["206"]["content"]) == ["application/octet-stream", "multipart/byteranges"]
+        assert list(answers["416"]["content"]) == ["application/problem+json"]
 
 
 def test_the_description_tells_of_the_manifest(service: RunningService) -> None:
