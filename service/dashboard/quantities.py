@@ -27,9 +27,11 @@ def rate(bytes_per_second: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span: `3 h 07 min`, `4 min 09 s`, `12 s`, `0.31 s`."""
+    """A time span: `3 h 07 min`, `4 min 09 s`, `12 s`, `0.31 s`, `under 1 ms`."""
     if seconds is None:
         return UNKNOWN
+    if seconds < 0.001:
+        return "under 1 ms"
     if seconds < 10:
         return f"{seconds:.2g} s"
     whole = round(seconds)

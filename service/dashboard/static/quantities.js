@@ -15,6 +15,7 @@ export function size(count) {
 
 export function duration(seconds) {
   if (seconds === null) return "–";
+  if (seconds < 0.001) return "under 1 ms";
   if (seconds < 10) return `${Number(seconds.toPrecision(2))} s`;
   const whole = Math.round(seconds);
   const padded = (count) => String(count).padStart(2, "0");
