@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from schemas.interface import Answer, ObjectsEvent, StateEvent
 from schemas.problems import Problem
-from schemas.states import EventKind, ObjectState
+from schemas.states import EventKind, JobState, ObjectState
 from schemas.tables import EventRow, JobRow
 from workers.job_progress import progress_of
 from workers.progress_samples import keep_sample
@@ -34,7 +34,8 @@ def record_progress(session: Session, job: JobRow) -> None:
     session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.kind == EventKind.PROGRESS))
     progress = progress_of(session, [job])[job.id]
     job.furthest = progress.fraction
-    keep_sample(session, job, progress.bytes_done)
+    if job.state is not JobState.PLANNING:  # what is fetched is no payload
+        keep_sample(session, job, progress.bytes_done)
     _record(session, job, EventKind.PROGRESS, progress)
 
 

@@ -15,8 +15,8 @@ from service.cli.consoles import tell
 from service.cli.progress import LINE_SECONDS, progress_bars, shows_bars
 from service.client import Happening
 
-_MEASURED = (JobState.CONVERTING, JobState.VERIFYING)
-"""The states in which payload bytes are gone through."""
+_MEASURED = (JobState.PLANNING, JobState.CONVERTING, JobState.VERIFYING)
+"""The states in which bytes are counted: of sources that are fetched, then of payload."""
 
 Show = Callable[[Happening], None]
 
@@ -67,4 +67,5 @@ class _JobLines:
 
 def _measured(progress: Progress) -> str:
     total = "" if progress.bytes_total is None else f" of {decimal(progress.bytes_total)}"
-    return f"{decimal(progress.bytes_done)}{total}, {progress.objects_done} of {progress.objects_total} objects"
+    objects = "" if progress.objects_total is None else f", {progress.objects_done} of {progress.objects_total} objects"
+    return f"{decimal(progress.bytes_done)}{total}{objects}"
