@@ -134,17 +134,22 @@ class Storage:
         """Removes all work files of a job and so frees their disk."""
         shutil.rmtree(self._work_folder(job_id), ignore_errors=True)
 
+    @property
+    def fetched(self) -> Path:
+        """The folder of what has been fetched from remote sources."""
+        return self.data / "fetched"
+
     def free_bytes(self) -> int:
         """Bytes that the file system of the work files can still give."""
         return shutil.disk_usage(self._work).free
 
     def allocated_bytes(self, job_id: UUID) -> int:
         """Bytes of disk that the work files of a job have been given already."""
-        return _allocated(self._work_folder(job_id).rglob("*"))
+        return disk_bytes(self._work_folder(job_id).rglob("*"))
 
     def stored_bytes(self, sha256: str) -> int:
         """Bytes of disk that the published file of that SHA-256 takes, 0 if it is not there."""
-        return _allocated([self.artifact(sha256)])
+        return disk_bytes([self.artifact(sha256)])
 
     def _work_folder(self, job_id: UUID) -> Path:
         return self._work / str(job_id)
@@ -158,10 +163,10 @@ class Storage:
         return self.data / "artifacts"
 
 
-def _allocated(files: Iterable[Path]) -> int:
+def disk_bytes(files: Iterable[Path]) -> int:
     """Bytes of disk that files have been given; others may remove them meanwhile."""
     total = 0
     with suppress(FileNotFoundError):
         for file in files:
-            total += file.stat().st_blocks * _BLOCK
+            total += file.lstat().st_blocks * _BLOCK
     return total

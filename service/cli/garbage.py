@@ -1,4 +1,4 @@
-"""`ninforge gc`: shows, and if asked to removes, what lies in the data folder that nothing refers to."""
+"""`ninforge gc`: shows, and if asked to removes, what lies in the data folder that nothing needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def gc(
     delete: Annotated[bool, typer.Option("--delete", help="Remove it; without this it is only shown.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show work files that no job has and stored files that no artifact has, and remove them if told to.
+    """Show work files that no job has, stored files that no artifact has, and fetched ones that no job needs any more,
+    and remove them if told to.
 
     A service may run meanwhile. Settings are NINFORGE_* variables, as for the service itself.
     """

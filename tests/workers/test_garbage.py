@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from schemas.states import JobState
+from schemas.tables import JobRow
 from tests.cli.commands import installed, refused
 from tests.job_rows import add_job
 from tests.workers.seams import at_every_seam, before_and_after, happening
@@ -101,6 +105,58 @@ def test_what_has_come_into_use_since_it_was_found_stays(site: Site) -> None:
     remove(site, [Garbage(GarbageKind.WORK, str(active), 1), Garbage(GarbageKind.ARTIFACT, digest, 1)])
     assert entry.read_bytes() == CONTENT
     assert list(site.artifacts()) == [digest]
+
+
+def keep_fetched(site: Site, name: str, days: float) -> None:
+    """Something that was fetched of a source that long ago, and what has come of another file of it."""
+    folder = site.settings.data / "fetched" / name
+    (folder / "blobs").mkdir(parents=True)
+    (folder / "blobs" / "0").write_bytes(CONTENT)
+    (folder / "blobs" / "1.incomplete").write_bytes(CONTENT)
+    (folder / "link").symlink_to("blobs/0")
+    moment = time.time() - days * 86_400
+    for path in (*folder.rglob("*"), folder):
+        os.utime(path, (moment, moment), follow_symlinks=False)
+
+
+HUB, WEB = "hub/models--org--name", f"web/{DIGEST}"
+
+
+def test_what_was_fetched_stays_for_a_day_and_as_long_as_a_job_needs_it(site: Site) -> None:
+    places = {
+        "hub": "hf:org/name@main/below",
+        "web": f"https://files.example/a/model.safetensors#sha256={DIGEST.upper()}",
+    }
+    for name in (HUB, WEB, "hub/models--org--other"):
+        keep_fetched(site, name, days=2)
+    keep_fetched(site, "hub/models--org--young", days=0.5)
+    listing = site.settings.data / "fetched/listings/models--org--name/0.json"
+    listing.parent.mkdir(parents=True)
+    listing.write_text("{}")
+    jobs = [add_job(site.database, JobState.CONVERTING) for _ in places]
+    with site.database.writing() as session:
+        for job_id, (name, where) in zip(jobs, places.items(), strict=True):
+            session.get_one(JobRow, job_id).sources = {name: where}
+    assert [(one.kind, one.name) for one in found(site)] == [(GarbageKind.FETCHED, "hub/models--org--other")]
+    with site.database.writing() as session:
+        session.execute(update(JobRow).values(state=JobState.READY))
+    garbage = found(site)
+    assert [one.name for one in garbage] == [HUB, "hub/models--org--other", WEB]
+    assert all(2 * len(CONTENT) <= one.bytes < 2 * len(CONTENT) + 65536 for one in garbage)
+    remove(site, garbage)
+    left = {path.name for path in (site.settings.data / "fetched").glob("*/*")}
+    assert left == {"models--org--young"}
+
+
+def test_what_a_new_job_is_to_be_made_of_stays(site: Site) -> None:
+    keep_fetched(site, HUB, days=2)
+    garbage = found(site)
+    job_id = add_job(site.database)
+    with site.database.writing() as session:
+        session.get_one(JobRow, job_id).resources = {"vocab": "hf:org/name@main/vocab.txt"}
+    remove(site, garbage)
+    assert [one.name for one in garbage] == [HUB]
+    assert (site.settings.data / "fetched" / HUB / "blobs" / "0").read_bytes() == CONTENT
 
 
 def test_the_command_shows_first_and_removes_when_told_to(sqlite_site: Site) -> None:

@@ -6,7 +6,8 @@ hub/models--ORG--NAME/snapshots/<commit>/<path>        links to them
 hub/.locks/models--ORG--NAME/<digest>.lock
 listings/models--ORG--NAME/<commit>.json               what a repository holds at a commit
 web/<sha256>/<name>                                    files by https
-planned-…/                                             what one process plans with, as long as it does
+planned-…/                                             what one process plans with, as long as it does, and what is
+                                                       being removed
 ```
 """
 
@@ -30,7 +31,7 @@ from huggingface_hub.file_download import repo_folder_name
 from schemas.errors import OutputError
 from workers.remote.download import Advance, ContentDigest, DigestKind, RemoteFile, fetch_file
 from workers.remote.hub import HubFile, Snapshot
-from workers.remote.places import WebPlace
+from workers.remote.places import HubPlace, RemotePlace, WebPlace
 
 _PASSING = "planned-"
 _PASSING_SECONDS = 24 * 3600
@@ -64,6 +65,17 @@ class RemoteCache:
     def snapshot_folder(self, repository: str, commit: str) -> Path:
         """Where a repository's files at a commit lie as they do in it."""
         return self._repository(repository) / "snapshots" / commit
+
+    def folders(self) -> list[Path]:
+        """The folders of all places that something is kept of."""
+        return [
+            *self.folder.glob("hub/models--*"),
+            *(path for path in self.folder.glob("web/*") if _is_digest(path.name)),
+        ]
+
+    def folder_of(self, place: RemotePlace) -> Path:
+        """Where all is that is kept of a place: of a repository, at every commit."""
+        return self._repository(place.repository) if isinstance(place, HubPlace) else self.web_path(place).parent
 
     def hub_file(self, snapshot: Snapshot, path: str, owner: str) -> CachedFile:
         """A file of a repository."""
@@ -140,11 +152,23 @@ class RemoteCache:
         with folder as made:
             yield Path(made)
 
+    def set_aside(self, folder: Path) -> Path:
+        """Takes the folder of a place out of the cache, at once, and what a repository was known to hold. Where it is
+        then, to be removed."""
+        aside = self.folder / f"{_PASSING}{secrets.token_hex(8)}"
+        folder.rename(aside)
+        shutil.rmtree(self.folder / "listings" / folder.name, ignore_errors=True)
+        return aside
+
     def _repository(self, repository: str) -> Path:
         return self.folder / "hub" / repo_folder_name(repo_id=repository, repo_type="model")
 
     def _listing(self, repository: str, commit: str) -> Path:
         return self.folder / "listings" / repo_folder_name(repo_id=repository, repo_type="model") / f"{commit}.json"
+
+
+def _is_digest(name: str) -> bool:
+    return re.fullmatch("[0-9a-f]{64}", name) is not None
 
 
 def link(path: Path, target: Path) -> None:
