@@ -26,6 +26,10 @@ from workers.settings import Settings
 _WRITE = "ninforge_write"
 _BUSY_TIMEOUT_MS = 30_000
 _RETRY_SECONDS = 0.02
+_CONNECT_SECONDS = 10
+_STANDSTILL_MS = 20_000
+_CONNECTIONS = 10
+"""Kept open by a process that needs them, and as many again when there is much to do."""
 _MIGRATION_LOCK = 0x6E69_6E66_6F72_6765
 
 
@@ -43,7 +47,7 @@ class Database:
             self._reading_engine = self.engine
             self._turn: AbstractContextManager[object] = FairLock()
         else:
-            self.engine = create_engine(url, pool_pre_ping=True)
+            self.engine = _postgresql_engine(url)
             self._reading_engine = self.engine.execution_options(
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             )
@@ -140,6 +144,24 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(_RETRY_SECONDS)
         else:
             return
+
+
+def _postgresql_engine(url: URL) -> Engine:
+    """Connections that find out when the server is gone, and that the server finds out about: a process that stands
+    still in a transaction holds locks that others wait for, until the server ends its session."""
+    return create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_size=_CONNECTIONS,
+        max_overflow=_CONNECTIONS,
+        connect_args={
+            "connect_timeout": _CONNECT_SECONDS,
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+            "options": f"-c idle_in_transaction_session_timeout={_STANDSTILL_MS}",
+        },
+    )
 
 
 def _sqlite_engine(url: URL) -> Engine:
