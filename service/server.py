@@ -18,6 +18,9 @@ Announce = Callable[[str], None]
 """Told the address that the service listens on."""
 
 _SHUTDOWN_SECONDS = 10
+_IDLE_SECONDS = 75
+"""How long a connection stays open without a request: longer than clients and proxies mostly keep one, so that it is
+they who close it. One that closes just as it is used again fails that request."""
 
 
 def run_server(settings: Settings, announce: Announce) -> None:
@@ -35,6 +38,7 @@ def run_server(settings: Settings, announce: Announce) -> None:
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+                timeout_keep_alive=_IDLE_SECONDS,
             ),
         )
         try:

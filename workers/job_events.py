@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete
+from sqlalchemy import delete, insert
 from sqlalchemy.orm import Session
 
 from schemas.interface import Answer, ObjectsEvent, StateEvent
@@ -46,6 +46,7 @@ def record_objects(session: Session, job: JobRow, state: ObjectState, indices: S
 
 def _record(session: Session, job: JobRow, kind: EventKind, data: Answer) -> None:
     job.last_event += 1
-    session.add(EventRow(job_id=job.id, number=job.last_event, kind=kind, data=data.model_dump(mode="json")))
+    event = {"job_id": job.id, "number": job.last_event, "kind": kind, "data": data.model_dump(mode="json")}
+    session.execute(insert(EventRow), event)
     if job.last_event > KEPT:
         session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))

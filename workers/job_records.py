@@ -27,12 +27,15 @@ from workers.upgrade_submission import UpgradeSubmission
 from workers.verification_records import record_findings
 
 
-def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str) -> JobRow:
-    """Adds a job, queued. `recipe` is what the submission's document expands to."""
+def submit(
+    session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str, queued_by: str = ""
+) -> JobRow:
+    """Adds a job, queued. `recipe` is what the submission's document expands to, `queued_by` the name of a token."""
     job = JobRow(
         id=time_ordered_id(),
         name=name,
         state=JobState.QUEUED,
+        queued_by=queued_by,
         recipe_id=recipe.id,
         recipe_revision=recipe.revision,
         recipe_sha256=recipe.sha256,
@@ -51,12 +54,13 @@ def submit(session: Session, submission: Submission, recipe: ExpandedRecipe, *, 
     return _added(session, job)
 
 
-def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str) -> JobRow:
+def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str, queued_by: str = "") -> JobRow:
     """Adds a job that upgrades a file, queued."""
     job = JobRow(
         id=time_ordered_id(),
         name=name,
         state=JobState.QUEUED,
+        queued_by=queued_by,
         upgrade=submission.values(),
         let={},
         sources={},
@@ -71,48 +75,41 @@ def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str
 
 
 def _added(session: Session, job: JobRow) -> JobRow:
-    job.parts, job.attempts = [], []  # there are none to be looked for
+    job.parts, job.attempts, job.last_event = [], [], 0  # there are none to be looked for
     session.add(job)
-    session.flush()
     job_events.record_state(session, job)
     return job
 
 
-def reserve_disk(session: Session, claim: Claim, file_bytes: int, storage: Storage) -> None:
-    """Reserves the disk of one artifact, over all jobs together.
+def reserve_disk(
+    session: Session, claim: Claim, file_bytes: int, storage: Storage, fetch: tuple[int, int] = (0, 0)
+) -> None:
+    """Reserves the disk of one artifact, and of the remote files that are missing for it: `fetch` is their bytes, and
+    how many of them are there already.
 
     What other jobs have reserved and not been given yet counts as taken. Raises OutputError if too little is left.
     """
     active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
     others = [job for job in session.scalars(active) if job.id != claim.job_id]
     job = claims.require(session, claim)
-    _require_room(others, file_bytes, "the artifact", storage)
-    job.file_bytes = file_bytes
-
-
-def reserve_fetching(session: Session, claim: Claim, total_bytes: int, room_bytes: int, storage: Storage) -> None:
-    """Reserves the disk of the remote files that are missing, as reserve_disk does."""
-    active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
-    others = [job for job in session.scalars(active) if job.id != claim.job_id]
-    job = claims.require(session, claim)
-    _require_room(others, room_bytes, "what is to be fetched", storage)
-    job.fetch_bytes, job.fetched_bytes = total_bytes, total_bytes - room_bytes
-
-
-def _require_room(others: Sequence[JobRow], wanted: int, purpose: str, storage: Storage) -> None:
-    promised = sum(
-        max(0, (other.file_bytes or 0) - storage.allocated_bytes(other.id))
-        + (other.fetch_bytes or 0)
-        - (other.fetched_bytes or 0)
-        for other in others
-    )
-    free = storage.free_bytes()
-    if free - promised < wanted:
+    promised = sum(_promised_bytes(other, storage) for other in others)
+    free, total, there = storage.free_bytes(), *fetch
+    if free - promised < file_bytes + total - there:
+        fetched = f" and {total - there} for what is fetched" if total else ""
         raise OutputError(
             "disk of the service",
-            expected=f"{wanted} bytes free for {purpose}",
+            expected=f"{file_bytes} bytes free for the artifact{fetched}",
             found=f"{free} bytes free, of which {promised} are reserved for other jobs",
         )
+    job.file_bytes = file_bytes
+    if total:
+        job.fetch_bytes, job.fetched_bytes = total, there
+
+
+def _promised_bytes(job: JobRow, storage: Storage) -> int:
+    """What is reserved for a job and not on the disk yet."""
+    artifact = max(0, (job.file_bytes or 0) - storage.allocated_bytes(job.id))
+    return artifact + (job.fetch_bytes or 0) - (job.fetched_bytes or 0)
 
 
 def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: str) -> None:

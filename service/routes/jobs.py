@@ -60,7 +60,7 @@ def _submit(body: JobRequest, service: Service, token: str, key: SubmissionKey |
     name = body.name or recipe.id
 
     def add(session: Session) -> JobRow:
-        return job_records.submit(session, submission, recipe, name=name)
+        return job_records.submit(session, submission, recipe, name=name, queued_by=token)
 
     return submit_once(service, token, key, body, add)
 

@@ -43,7 +43,7 @@ def _submit(body: UpgradeRequest, service: Service, token: str, key: SubmissionK
 
     def add(session: Session) -> JobRow:
         require_stored(session, submission)
-        return job_records.submit_upgrade(session, submission, name=name)
+        return job_records.submit_upgrade(session, submission, name=name, queued_by=token)
 
     return submit_once(service, token, key, body, add)
 
