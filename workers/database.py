@@ -13,7 +13,8 @@ from typing import Any
 import alembic.command
 import alembic.config
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -28,6 +29,7 @@ _BUSY_TIMEOUT_MS = 30_000
 _RETRY_SECONDS = 0.02
 _CONNECT_SECONDS = 10
 _STANDSTILL_MS = 20_000
+_ENDED_AT_STANDSTILL = "25P03"
 _CONNECTIONS = 10
 """Kept open by a process that needs them, and as many again when there is much to do."""
 _MIGRATION_LOCK = 0x6E69_6E66_6F72_6765
@@ -149,7 +151,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _postgresql_engine(url: URL) -> Engine:
     """Connections that find out when the server is gone, and that the server finds out about: a process that stands
     still in a transaction holds locks that others wait for, until the server ends its session."""
-    return create_engine(
+    engine = create_engine(
         url,
         pool_pre_ping=True,
         pool_size=_CONNECTIONS,
@@ -162,6 +164,15 @@ def _postgresql_engine(url: URL) -> Engine:
             "options": f"-c idle_in_transaction_session_timeout={_STANDSTILL_MS}",
         },
     )
+
+    @event.listens_for(engine, "handle_error")
+    def tell_as_lost(context: ExceptionContext) -> None:
+        """As any other connection that was lost: the driver has it as an internal error."""
+        error = context.original_exception
+        if getattr(error, "sqlstate", None) == _ENDED_AT_STANDSTILL:
+            raise OperationalError(context.statement, None, error)
+
+    return engine
 
 
 def _sqlite_engine(url: URL) -> Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -13,11 +14,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, column, insert, inspect, select, table, text, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from schemas.states import Stage
 from schemas.tables import Base, ClaimRow, JobRow, ObjectRow, VerificationCheckRow
-from tests.job_rows import job_row
+from tests.job_rows import add_job, job_row
+from workers.claims import locked_job
 from workers.database import Database, database_time, migration_config
 from workers.identifiers import time_ordered_id
 
@@ -183,3 +185,29 @@ def test_ids_sort_by_age() -> None:
     assert clocks == sorted(clocks)
     assert len(set(ids)) == len(ids)
     assert {(job_id.version, job_id.variant) for job_id in ids} == {(7, "specified in RFC 4122")}
+
+
+def test_a_process_that_stands_still_in_a_transaction_keeps_no_lock(
+    postgresql_url: URL, postgresql_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.database._STANDSTILL_MS", 200)
+    job_id = add_job(postgresql_database)
+    standing_still = Database(postgresql_url)
+    with pytest.raises(OperationalError), standing_still.writing() as session:
+        assert locked_job(session, job_id)
+        with postgresql_database.writing() as other:
+            other.get_one(JobRow, job_id, with_for_update=True).name = "changed"
+        session.execute(select(JobRow.id))
+    with standing_still.reading() as session:
+        assert session.get_one(JobRow, job_id).name == "changed"
+    standing_still.close()
+
+
+def test_a_server_that_does_not_answer_is_told_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.database._CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = URL.create("postgresql+psycopg", "u", host="127.0.0.1", port=silent.getsockname()[1], database="d")
+        database = Database(url)
+        with pytest.raises(OperationalError, match="timeout"), database.reading() as session:
+            session.execute(select(JobRow.id))
+        database.close()
