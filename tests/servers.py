@@ -75,8 +75,13 @@ def own_postgresql() -> Iterator[URL]:
 @contextmanager
 def own_redis() -> Iterator[ValkeyServer]:
     """A server that is empty and may go away. It is Valkey, which speaks as Redis does."""
-    with ValkeyServer() as server:
+    server = ValkeyServer()
+    server.start()
+    try:
         yield server
+    finally:
+        if server.is_running():
+            server.stop()
 
 
 def redis_url_of(server: ValkeyServer) -> str:

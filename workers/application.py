@@ -16,6 +16,12 @@ logger = logging.getLogger(__name__)
 
 ADVANCE = "ninforge.advance"
 
+_REDIS_SECONDS = 5.0
+"""What Redis has to answer in. Workers ask it to wait for messages for a second at a time."""
+
+_ONCE_MORE = {"max_retries": 1, "interval_start": 0}
+"""How a message is sent: over another connection if the first one is broken."""
+
 
 def celery_application(settings: Settings) -> Celery:
     """The application for these settings, with no task registered: enough to send messages."""
@@ -35,7 +41,10 @@ def celery_application(settings: Settings) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
     )
-    if settings.broker_url is None:
+    if settings.broker_url is not None:
+        limits = {"socket_connect_timeout": _REDIS_SECONDS, "socket_timeout": _REDIS_SECONDS}
+        application.conf.update(broker_transport_options=limits)
+    else:
         transport.register()
         application.conf.update(
             broker_url=f"{transport.SCHEME}://localhost",
@@ -50,7 +59,7 @@ def wake(application: Celery, job_id: UUID, queue: str = CPU) -> None:
     Whatever goes wrong with it is logged and no more, since the sweeper finds the job all the same.
     """
     try:
-        application.send_task(ADVANCE, [str(job_id)], queue=queue)
+        application.send_task(ADVANCE, [str(job_id)], queue=queue, retry_policy=_ONCE_MORE)
     except Exception:
         logger.warning("job %s waits for the sweeper: the queue took no message", job_id, exc_info=True)
 
