@@ -78,7 +78,7 @@ class ProblemMiddleware:
                 headers["content-type"] = MEDIA_TYPE
                 headers["content-length"] = str(len(body))
                 await send({**started, "headers": headers.raw})
-                await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+                await send({"type": "http.response.body", "body": body})  # which servers leave out of answers to HEAD
 
         await self._app(scope, receive, send_problem if scope["type"] == "http" else send)
 

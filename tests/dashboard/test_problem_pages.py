@@ -50,3 +50,12 @@ def test_allowed_methods_are_told_with_the_page(seeded: SeededService) -> None:
     answer = seeded.service.client.put("/jobs/new", headers=HTML)
     assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, {"GET", "POST"})
     assert "<h1>" in answer.text
+
+
+@pytest.mark.parametrize("accept", [HTML["Accept"], "*/*"])
+def test_head_is_answered_as_get_is(seeded: SeededService, accept: str) -> None:
+    headers = {"Accept": accept, "Host": "elsewhere"}
+    get, head = (seeded.service.client.request(method, "/jobs", headers=headers) for method in ("GET", "HEAD"))
+    assert (get.status_code, head.status_code, head.content) == (400, 400, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+    assert head.headers["content-length"] == get.headers["content-length"]
