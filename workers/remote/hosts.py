@@ -83,7 +83,7 @@ def is_public(address: str) -> bool:
     """Whether an address belongs to the public internet, also where it is wrapped in one of IPv6."""
     found: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address):
-        if found.teredo is not None:
+        if found.teredo is not None or found.is_site_local:
             return False
         inner = found.ipv4_mapped or found.sixtofour
         if found in _EMBEDDING_LAST:
