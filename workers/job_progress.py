@@ -16,10 +16,11 @@ from workers.database import database_time
 
 
 def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress]:
-    """The progress of each job."""
-    planned = [job.id for job in jobs if job.objects_total is not None]
+    """The progress of each job. Of what is ready all is done, so that lists of many jobs count the objects of few."""
+    planned = [job.id for job in jobs if job.objects_total is not None and job.state is not JobState.READY]
     done = _done(session, planned) if planned else {}
     now = database_time(session)
+    done |= {job.id: (job.objects_total or 0, job.payload_bytes or 0) for job in jobs if job.state is JobState.READY}
     return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from schemas.states import JobState
-from schemas.tables import JobRow, ProgressSampleRow
+from schemas.tables import JobRow, ObjectRow, ProgressSampleRow
 from tests.job_rows import add_job
 from workers import claims, job_endings
 from workers.claims import Claim
 from workers.database import Database, database_time
 from workers.job_document import job_document
+from workers.job_progress import progress_of
 from workers.progress_samples import keep_sample
 
 OVER = timedelta(seconds=-1)
@@ -48,6 +49,16 @@ def test_encoding_is_the_first_half(database: Database) -> None:
     assert fraction(database, job_id) == 0
     claim_and_tell(database, job_id, {0: 300, 1: 100})
     assert fraction(database, job_id) == 0.2
+
+
+def test_a_ready_job_is_whole_without_its_objects_being_counted(database: Database) -> None:
+    job_id = add_planned_job(database, JobState.CONVERTING)
+    with database.writing() as session:
+        session.execute(delete(ObjectRow).where(ObjectRow.job_id == job_id))
+        job = session.get_one(JobRow, job_id)
+        job.state = JobState.READY
+        progress = progress_of(session, [job])[job_id]
+    assert (progress.objects_done, progress.bytes_done, progress.fraction) == (len(SIZES), sum(SIZES), 1)
 
 
 def test_a_lost_worker_s_share_is_not_taken_back(database: Database) -> None:
