@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -64,8 +65,9 @@ def _head(row: JobRow) -> ReportHead | UpgradeReportHead:
 
 
 def _recipe_options(row: JobRow) -> str:
-    """What `ninforge verify --recipe` takes beside the recipe, with places for whoever runs it to fill in."""
-    sources = [f"--source {name}={name.upper()}" for name in row.sources]
-    resources = [f"--resource {name}=FILE" for name in row.resources]
-    let = [f"--let {name}={value}" for name, value in row.let.items()]
-    return " ".join([*sources, *resources, *let])
+    """What `ninforge verify --recipe` takes beside the recipe, with places for whoever runs it to fill in. A recipe's
+    names may be any text, so a shell is told to take them as they are."""
+    sources = [("--source", f"{name}={name.upper()}") for name in row.sources]
+    resources = [("--resource", f"{name}=FILE") for name in row.resources]
+    let = [("--let", f"{name}={value}") for name, value in row.let.items()]
+    return " ".join(f"{option} {shlex.quote(value)}" for option, value in (*sources, *resources, *let))

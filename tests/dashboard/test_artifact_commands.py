@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.running_service import RunningService, running_service
+from tests.small_job import job_body, recipe_document
 
 READ = "r" * 32
 
@@ -75,6 +77,20 @@ def test_commands_download_and_verify(tmp_path: Path) -> None:
         ):
             (first / name).write_bytes(service.client.get(place).content)
         run(verify.replace("base=BASE", f"base={service.settings.data / 'sources' / 'small'}"), first)
+
+
+def test_a_name_cannot_speak_to_the_shell(tmp_path: Path) -> None:
+    name = "a $(touch taken) `touch taken`; touch taken"
+    with running_service(tmp_path / "data") as service:
+        recipe = json.loads(json.dumps(recipe_document()).replace('"base"', json.dumps(name)))
+        job_id = service.client.post(
+            "/v1/jobs", json={**job_body(), "recipe": recipe, "sources": {name: "small"}}
+        ).json()["id"]
+        service.work(job_id)
+        verify = _Commands(page_of(service, job_id)).found[2].splitlines()[2]
+    said = run(verify.replace("ninforge", "printf '%s\\n'", 1), tmp_path)
+    assert f"{name}={name.upper()}" in said.splitlines()
+    assert not (tmp_path / "taken").exists()
 
 
 def test_commands_carry_a_token_where_one_is_needed(tmp_path: Path) -> None:
