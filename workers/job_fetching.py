@@ -47,11 +47,11 @@ class JobFetching:
             return job.commits[place.key]
 
     @contextmanager
-    def watching(self, total_bytes: int, room_bytes: int) -> Iterator[Advance]:
-        """Reserves the disk and records the progress."""
+    def watching(self, total_bytes: int, there_bytes: int, artifact_bytes: int) -> Iterator[Advance]:
+        """Reserves the disk, that of the artifact too, and records the progress."""
         with self._database.writing() as session:
-            job_records.reserve_fetching(session, self._claim, total_bytes, room_bytes, self._storage)
-        progress = _Progress(self, total_bytes - room_bytes)
+            job_records.reserve_disk(session, self._claim, artifact_bytes, self._storage, (total_bytes, there_bytes))
+        progress = _Progress(self, there_bytes)
         yield progress.advance
         self.record(total_bytes)
 

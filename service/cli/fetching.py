@@ -46,12 +46,13 @@ class ConsoleFetching:
         return self._commits.setdefault(place.key, commit)
 
     @contextmanager
-    def watching(self, total_bytes: int, room_bytes: int) -> Iterator[Advance]:
-        """Shows the progress. Raises OutputError if the disk of the cache has too little room."""
-        free = shutil.disk_usage(self._cache).free
-        if free < room_bytes:
+    def watching(self, total_bytes: int, there_bytes: int, _: int) -> Iterator[Advance]:
+        """Shows the progress. Raises OutputError if the disk of the cache has too little room; that of the artifact
+        may be another one."""
+        free, needed = shutil.disk_usage(self._cache).free, total_bytes - there_bytes
+        if free < needed:
             raise OutputError(
-                f"folder {self._cache}", expected=f"{room_bytes} bytes free for what is fetched", found=f"{free}"
+                f"folder {self._cache}", expected=f"{needed} bytes free for what is fetched", found=f"{free}"
             )
         with watched(Phase("fetching", total_bytes)) as (observer,):
             yield lambda count: observer.advanced(0, count)

@@ -46,7 +46,7 @@ class Cache:
     def fetched(self, where: str = "hf:org/small", resources: Mapping[str, str] | None = None) -> LocalPlaces:
         with self.surveyed(where, resources) as remote:
             assert isinstance(remote, RemoteSources)
-            return remote.fetch()
+            return remote.fetch(0)
 
     def refusal(self, where: str = "hf:org/small", error: type[NinforgeError] = SourceError) -> str:
         with pytest.raises(error) as refused:

@@ -182,7 +182,8 @@ def test_a_retry_is_of_the_commit_that_was_resolved_first(
         patch.setattr(Storage, "free_bytes", lambda _: 1000)
         failed = running.work(job_id)
     assert failed["error"]["type"] == "urn:ninforge:problem:output"
-    assert "bytes free for what is to be fetched, found 1000 bytes free" in failed["error"]["detail"]
+    room = len(small_files["model.safetensors"])
+    assert f" for the artifact and {room} for what is fetched, found 1000 bytes free" in failed["error"]["detail"]
     moved = write_checkpoint(running.settings.data / "moved", seed=2)
     later = hub.repositories["org/small"].commit(
         {**small_files, "model.safetensors": (moved / "model.safetensors").read_bytes()}
@@ -262,15 +263,15 @@ def test_commits_and_room_are_kept_in_the_database(database: Database, tmp_path:
     assert [fetching.resolved(PLACE, commit) for commit in ("a" * 40, "b" * 40)] == ["a" * 40] * 2
     assert fetching.commit_of(PLACE) == "a" * 40
     free = site.storage.free_bytes()
-    with fetching.watching(free // 2, free // 2) as advance:
+    with fetching.watching(free // 4 + 1000, 1000, free // 4) as advance:
         advance(1000)
         most = 3 * (free // 4)
         with (
-            pytest.raises(OutputError, match=f"of which {free // 2} are reserved for other jobs"),
-            _fetching(site, other_id).watching(most, most),
+            pytest.raises(OutputError, match=f"of which {2 * (free // 4)} are reserved for other jobs"),
+            _fetching(site, other_id).watching(most, 0, 0),
         ):
             pass
-    assert site.job(job_id).fetched_bytes == site.job(job_id).fetch_bytes == free // 2
+    assert site.job(job_id).fetched_bytes == site.job(job_id).fetch_bytes == free // 4 + 1000
     with database.writing() as session:
         claims.revoke_all(session, session.get_one(JobRow, job_id))
     with pytest.raises(ClaimLostError):

@@ -49,9 +49,12 @@ class Fetching(Protocol):
     def resolved(self, place: HubPlace, commit: str) -> str:
         """Told that the place stands for a commit now. The commit to take: one that was recorded earlier, if any."""
 
-    def watching(self, total_bytes: int, room_bytes: int) -> AbstractContextManager[Advance]:
-        """A context in which `total_bytes` are fetched, and what is to be told of each block in it, which raises
-        CancelledError to stop. Raises OutputError if the disk has not `room_bytes`, as they are not there yet."""
+    def watching(self, total_bytes: int, there_bytes: int, artifact_bytes: int) -> AbstractContextManager[Advance]:
+        """A context in which `total_bytes` are fetched, `there_bytes` of which an earlier attempt left, for an artifact
+        of `artifact_bytes`. It has what is to be told of each block, and raises CancelledError to stop.
+
+        Raises OutputError if the disk is too small.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +125,16 @@ class RemoteSources:
         """Whether all of it is in the cache."""
         return all(file.is_there for file in self._files.values())
 
-    def fetch(self) -> LocalPlaces:
-        """Brings all of it into the cache. Raises SourceError, FetchError, OutputError, and CancelledError where the
-        one who asks wants it to stop."""
+    def fetch(self, artifact_bytes: int) -> LocalPlaces:
+        """Brings all of it into the cache, for an artifact of that size.
+
+        Raises SourceError, FetchError, OutputError, and CancelledError where the one who asks wants it to stop.
+        """
         missing = {file.blob: file for file in self._files.values() if not file.is_there}
         if missing:
             total = sum(file.remote.size for file in missing.values())
-            room = total - sum(partial_bytes(file.blob) for file in missing.values())
-            with self._fetching.watching(total, room) as advance:
+            there = sum(partial_bytes(file.blob) for file in missing.values())
+            with self._fetching.watching(total, there, artifact_bytes) as advance:
                 for file in missing.values():
                     self._cache.fetch(self._client, file, advance)
         for file in self._files.values():  # several paths may have one content

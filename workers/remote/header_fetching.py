@@ -34,5 +34,5 @@ class HeaderFetching:
         return commit
 
     @contextmanager
-    def watching(self, total_bytes: int, room_bytes: int) -> Iterator[Advance]:  # noqa: ARG002 - the disk takes it or not
+    def watching(self, *_: int) -> Iterator[Advance]:
         yield lambda _: self.check()

@@ -55,10 +55,13 @@ class RemotePlanning:
         if not places.remote:
             return planner.plan(places.local)
         with remote_sources(places, recipe, self.cache, self.hosts, self.fetching) as remote:
+            artifact_bytes = 0
             if not remote.is_complete:
                 with remote.headers_only() as local:
-                    judge(planner.plan(local))
-            return planner.plan(remote.fetch())
+                    found = planner.plan(local)
+                judge(found)
+                artifact_bytes = found.file_bytes
+            return planner.plan(remote.fetch(artifact_bytes))
 
 
 @dataclass(frozen=True, slots=True)
