@@ -58,10 +58,11 @@ def moment(at: datetime | None) -> str:
 
 
 def shape(extents: Sequence[int] | None) -> str:
-    """A tensor's shape: `5120 x 17408`, with a sign for times; a dash for what has none, `scalar` for no extents."""
+    """A tensor's shape on one line: `5120 x 17408`, with a sign for times; a dash for what has none, `scalar` for no
+    extents."""
     if extents is None:
         return UNKNOWN
-    return " \N{MULTIPLICATION SIGN} ".join(map(str, extents)) or "scalar"
+    return "\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}".join(map(str, extents)) or "scalar"
 
 
 def percent(fraction: float) -> str:

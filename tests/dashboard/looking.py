@@ -16,13 +16,13 @@ _SERIOUS = {"serious", "critical"}
 
 
 def serious_findings(page: Page) -> dict[str, list[str]]:
-    """What axe-core finds that keeps people from using the page, in either scheme, with some places of each.
+    """What axe-core finds that keeps people from using the page, in either window, with some places of each.
 
     Its script takes a context in which the Content-Security-Policy is passed over.
     """
     found: dict[str, list[str]] = {}
     for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
+        show(page, scheme)
         for one in Axe().run(page).response["violations"]:
             if one["impact"] in _SERIOUS:
                 found[f"{one['id']}, {scheme}"] = [node["html"] for node in one["nodes"]][:3]
@@ -41,6 +41,6 @@ def show(page: Page, scheme: Scheme) -> None:
     page.set_viewport_size({"width": WIDTHS[scheme], "height": 900})
 
 
-def picture(page: Page, folder: Path, name: str, scheme: Scheme, *, whole: bool = True) -> None:
-    """Keeps a picture of the page as it is shown."""
-    page.screenshot(path=folder / f"{name}-{WIDTHS[scheme]}-{scheme}.png", full_page=whole)
+def picture(page: Page, folder: Path, name: str, scheme: Scheme) -> None:
+    """Keeps a picture of the whole page as it is shown."""
+    page.screenshot(path=folder / f"{name}-{WIDTHS[scheme]}-{scheme}.png", full_page=True)

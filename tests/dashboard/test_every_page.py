@@ -41,7 +41,7 @@ def test_a_page_fits_each_width_and_loads_nothing_from_elsewhere(
     for scheme in SCHEMES:
         show(page, scheme)
         open_page(page, seeded, name)
-        picture(page, screenshots, name, scheme, whole=name not in LARGE_PAGES)
+        picture(page, screenshots, name, scheme)
         assert too_wide(page) <= 0, scheme
     assert asked == {urlsplit(seeded.url).netloc}
     assert [text for text in heard if "404" not in text or name != "not-found"] == []

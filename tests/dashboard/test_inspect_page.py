@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from service.dashboard.quantities import shape
 from tests.container.samples import TEXT_2, document, file_bytes
 from tests.dashboard.large_job import OBJECTS
 from tests.running_service import RunningService, running_service
@@ -72,7 +73,7 @@ def test_links_lead_to_a_directory(shared: RunningService) -> None:
     assert _cells(page) == ["frontend/é.json", "bias", "weight", "scalar"]
     assert "an older engine that reads framing 2" in page
     assert "5.38 kB" in page
-    assert "2 \N{MULTIPLICATION SIGN} 130" in page
+    assert shape([2, 130]) in page
 
 
 def test_what_a_job_made(shared: RunningService) -> None:

@@ -113,11 +113,16 @@ def test_a_failed_job_is_followed_to_its_cause(page: Page, live: Service, tmp_pa
 
 
 def test_the_list_shows_a_new_job_by_itself(page: Page, live: Service) -> None:
+    live.submit(job_body(name="before"))
     page.goto(f"{live.client.base_url}/jobs")
+    table = page.get_by_role("region", name="Table of jobs")
+    table.click(position={"x": 5, "y": 5})
+    expect(table).to_be_focused()
     page.wait_for_timeout(1500)  # the list is watched from the first look at it on
     job_id = live.submit(job_body(name="unexpected"))
     row = page.locator(f'[data-job="{job_id}"]')
     expect(row).to_contain_text("ready", timeout=PATIENCE)
+    expect(table).to_be_focused()
 
 
 def _tab_to(page: Page, selector: str) -> None:

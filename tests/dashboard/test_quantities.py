@@ -55,7 +55,7 @@ def test_other_quantities_in_words() -> None:
     assert quantities.grouped(1234567) == f"1{thin}234{thin}567"
     assert quantities.rate(4.12e8) == "412 MB/s"
     assert quantities.rate(None) == UNKNOWN
-    assert quantities.shape([5120, 17408]) == "5120 \N{MULTIPLICATION SIGN} 17408"
+    assert quantities.shape([5120, 17408]) == "5120\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}17408"
     assert quantities.shape([]) == "scalar"
     assert quantities.shape(None) == UNKNOWN
     assert [quantities.percent(share) for share in (0, 0.009, 0.999, 1)] == ["0 %", "0 %", "99 %", "100 %"]

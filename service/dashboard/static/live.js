@@ -67,11 +67,22 @@ export async function freshPage() {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-/** Puts the same part of a fresh page in the place of one of this page, unless they are equal. */
+/** Puts the same part of a fresh page in the place of one of this page, unless they are equal; focus and scroll stay. */
 export function renew(fresh, selector) {
   const here = document.querySelector(selector);
   const there = fresh.querySelector(selector);
-  if (here !== null && there !== null && !here.isEqualNode(there) && !here.contains(document.activeElement)) {
-    here.replaceWith(document.adoptNode(there));
-  }
+  if (here === null || there === null || here.isEqualNode(there)) return;
+  const focused = here.contains(document.activeElement) ? document.activeElement : null;
+  const alike = focused === null ? [] : [...there.querySelectorAll(focused.tagName)];
+  const counterpart = alike.find((one) => isAlike(one, focused));
+  const { scrollLeft = 0, scrollTop = 0 } = focused ?? {};
+  here.replaceWith(document.adoptNode(there));
+  counterpart?.focus({ preventScroll: true });
+  counterpart?.scrollTo(scrollLeft, scrollTop);
+}
+
+function isAlike(one, other) {
+  if (other.tagName === "A") return one.getAttribute("href") === other.getAttribute("href");
+  if (other.tagName === "BUTTON") return one.textContent === other.textContent;
+  return one.className === other.className && one.ariaLabel === other.ariaLabel;
 }
