@@ -87,6 +87,16 @@ def test_what_is_there_needs_no_request(cache: Cache, hub: HubServer) -> None:
     assert hub.requests == []
 
 
+def test_a_listing_that_a_disk_lost_is_asked_for_again(cache: Cache, hub: HubServer) -> None:
+    commit = hub.repositories["org/small"].branches["main"]
+    cache.fetched()
+    hub.requests.clear()
+    [listing] = (cache.folder / "listings").rglob("*.json")
+    listing.write_bytes(b"")
+    assert names(cache.fetched(f"hf:org/small@{commit}").sources["base"]) == NEEDED
+    assert [one.path.partition("?")[0] for one in hub.requests] == [f"/api/models/org/small/revision/{commit}"]
+
+
 def test_one_content_is_fetched_once(cache: Cache, hub: HubServer, small_files: dict[str, bytes]) -> None:
     cache.fetched()
     hub.requests.clear()

@@ -109,7 +109,7 @@ class RemoteCache:
         """What a repository holds at a commit, if that is known here."""
         try:
             files = json.loads(self._listing(repository, commit).read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):  # not there, or what a disk kept of it when its power went
             return None
         return Snapshot(
             repository,

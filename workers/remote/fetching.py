@@ -228,11 +228,10 @@ class RemoteSources:
             found = None if commit is None else self._cache.listing(place.repository, commit)
             if found is None:
                 found = list_snapshot(place, commit or place.revision, self._hosts, owner)
-            if place.commit is None and commit is None:
-                commit = self._fetching.resolved(place, found.commit)
-                if commit != found.commit:
-                    found = list_snapshot(place, commit, self._hosts, owner)
-            self._cache.keep_listing(found)
+                recorded = found.commit if commit is not None else self._fetching.resolved(place, found.commit)
+                if recorded != found.commit:
+                    found = list_snapshot(place, recorded, self._hosts, owner)
+                self._cache.keep_listing(found)
             self._snapshots[key] = found
         return self._snapshots[key]
 
