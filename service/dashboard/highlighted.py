@@ -16,6 +16,8 @@ from pygments.lexers import JsonLexer, YamlLexer
 
 _MOST_CHARACTERS = 300_000
 """Of a longer text the lines stay as they are: each word of it would take many times its length on the wire."""
+MOST_SHOWN_LINES = 20_000
+"""On one page. A text of blank lines, as long as a recipe may be, has millions, each of which becomes an element."""
 _BLANK = re.compile(r'<span class="w">( *)</span>')
 
 
@@ -25,6 +27,11 @@ class Readable:
 
     text: str
     is_yaml: bool
+
+    @property
+    def lines(self) -> int:
+        """How many there are."""
+        return self.text.removesuffix("\n").count("\n") + 1
 
     @property
     def suffix(self) -> str:
@@ -42,13 +49,13 @@ def spaced_json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def highlighted_lines(shown: Readable) -> tuple[Markup, ...]:
-    """The lines of a text."""
+    """The lines of a text, the first MOST_SHOWN_LINES of them."""
     text = shown.text.replace("\r\n", "\n").removesuffix("\n")
     if len(text) > _MOST_CHARACTERS:
-        return tuple(map(escape, text.split("\n")))
+        return tuple(map(escape, text.split("\n", MOST_SHOWN_LINES)[:MOST_SHOWN_LINES]))
     lexer = YamlLexer(stripnl=False) if shown.is_yaml else JsonLexer(stripnl=False)
     marked = highlight(f"{text}\n", lexer, HtmlFormatter(nowrap=True)).removesuffix("\n")
-    lines = _BLANK.sub(r"\1", marked).split("\n")
-    return tuple(map(Markup, lines))
+    lines = _BLANK.sub(r"\1", marked).split("\n", MOST_SHOWN_LINES)
+    return tuple(map(Markup, lines[:MOST_SHOWN_LINES]))

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse
 
 from schemas.states import ACTIVE_STATES, JobState, WorkerState
 from service.dashboard import quantities
+from service.dashboard.highlighted import MOST_SHOWN_LINES
 from service.dependencies import Service
 from workers.tokens import Scope
 
@@ -63,7 +64,11 @@ def _environment() -> Environment:
     ):
         environment.filters[filter.__name__] = filter
     environment.globals.update(
-        navigation=_NAVIGATION, state_signs=_STATE_SIGNS, active_states=ACTIVE_STATES, between=quantities.between
+        navigation=_NAVIGATION,
+        state_signs=_STATE_SIGNS,
+        active_states=ACTIVE_STATES,
+        between=quantities.between,
+        most_text_lines=MOST_SHOWN_LINES,
     )
     return environment
 

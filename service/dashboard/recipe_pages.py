@@ -56,8 +56,9 @@ def list_recipes(
 def show_source(recipe_id: RecipeId, request: Request, service: CurrentService, revision: Revision = None) -> Response:
     """A recipe as it was written."""
     shown = _existing(service, recipe_id, revision)
-    lines = highlighted_lines(readable(shown.document, shown.text))
-    return render(request, "recipe.html", recipe=shown, lines=lines)
+    source = readable(shown.document, shown.text)
+    lines = highlighted_lines(source)
+    return render(request, "recipe.html", recipe=shown, lines=lines, left_out=source.lines - len(lines))
 
 
 @router.get("/{recipe_id}/text")

@@ -14,7 +14,7 @@ from httpx import Response
 from playwright.sync_api import Browser, expect
 
 from service.dashboard.differences import MOST_LINES, DifferenceLine, differences
-from service.dashboard.highlighted import highlighted_lines, readable
+from service.dashboard.highlighted import MOST_SHOWN_LINES, highlighted_lines, readable
 from tests.running_service import RunningService, running_service
 from tests.service.test_authentication import READ, TOKENS, bearer
 from tests.small_job import recipe_document
@@ -67,6 +67,20 @@ def test_lines_keep_everything_that_yaml_can_hold() -> None:
     assert not any("<script" in line for line in lines)
     long = "x: " + "y" * 400_000
     assert highlighted_lines(readable({}, long)) == (long,)
+
+
+@pytest.mark.parametrize("line", ["", "#" + "-" * 100])
+def test_of_a_text_of_very_many_lines_the_first_are_shown(shared: RunningService, line: str) -> None:
+    text = _yaml(_document(id="many-lines", title=f"of {len(line)}", revision=1 + len(line)))
+    text += f"{line}\n" * (MOST_SHOWN_LINES + 5)
+    assert _send(shared, text).status_code == 303
+    page = _page(shared, "/recipes/many-lines")
+    assert page.count('<span class="line"') == MOST_SHOWN_LINES
+    beyond = text.count("\n") - MOST_SHOWN_LINES
+    assert f"{beyond} more lines are not shown here" in _text(page)
+    answer = _send(shared, "\n" * 500_000)
+    assert answer.status_code == 422
+    assert len(re.findall("<span[^>]*>[0-9]+</span>", answer.text)) == MOST_SHOWN_LINES
 
 
 def test_a_recipe_is_stored_by_the_form(shared: RunningService) -> None:
