@@ -1,5 +1,5 @@
-"""What lies in the data folder that nothing needs (`ninforge gc`): processes left it that were killed, or it was fetched
-for jobs that have ended.
+"""What lies in the data folder that nothing needs (`ninforge gc`): processes left it that were killed, or it was
+fetched for jobs that have ended.
 
 Safe beside a running service. A job's row is there before its first work file, and its parts' rows before the store has
 their files, so that what no row refers to is nobody's; that is asked once more, under the same locks as everywhere,
