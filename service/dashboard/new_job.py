@@ -16,7 +16,7 @@ from schemas.errors import DeviceError, Fault, KeyReusedError, NinforgeError, Re
 from schemas.interface import Job, JobRequest, SourceEntry
 from schemas.problems import Problem
 from service.dashboard.chosen_recipe import ChosenRecipe, chosen_recipe, registered_options, stored_options
-from service.dashboard.job_form import FormFaultsError, JobForm, field_of, new_key, read_form, request_of
+from service.dashboard.job_form import MAX_FIELDS, FormFaultsError, JobForm, field_of, new_key, read_form, request_of
 from service.dashboard.page import render
 from service.dashboard.plan_preview import PlanPreview, plan_preview
 from service.dependencies import CurrentService, Service, TokenName
@@ -71,7 +71,8 @@ class FormFaults:
 
 
 async def _sent_form(request: Request, service: CurrentService) -> JobForm:
-    async with request.form(max_files=0, max_part_size=service.settings.max_body_bytes) as data:
+    limit = service.settings.max_body_bytes
+    async with request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=limit) as data:
         return read_form(data)
 
 

@@ -13,6 +13,7 @@ import pytest
 from httpx import Response
 
 from service.dashboard.gpu_memory import GPUS, gpu_fits
+from service.dashboard.job_form import MAX_FIELDS
 from tests.dashboard.seeded import SeededService
 from tests.running_service import RunningService, running_service
 from tests.small_job import job_body, recipe_document, write_checkpoint
@@ -234,6 +235,11 @@ def test_a_field_that_stands_twice_or_holds_a_file_is_refused(forms: RunningServ
         forms.client.post("/jobs/new", files=[*twice, ("name", (None, "a")), ("name", (None, "b"))]).status_code == 422
     )
     assert forms.client.post("/jobs/new", files=[*twice, ("name", ("file", b"a"))]).status_code == 400
+
+
+def test_a_recipe_of_very_many_integers_has_a_form(forms: RunningService) -> None:
+    integers = {f"let.n{number}": "" for number in range(MAX_FIELDS - 10)}
+    assert send(forms, fields(action="use") | integers).status_code == 200
 
 
 @pytest.fixture(scope="module")
