@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from service.dashboard.object_places import place_of
+
+_MOST_PLACES = 8
+"""Of a stack, for each of its objects. Models have at most two; names that share neither role nor layer would make as
+many places as the square of their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMap:
-    """All objects of a job; `others` are of no layer."""
+    """All objects of a job; `others` are of no layer, or of stacks that are all gaps."""
 
     stacks: tuple[Stack, ...]
     others: tuple[Cell, ...]
@@ -52,7 +56,17 @@ def object_map(cells: Sequence[Cell]) -> ObjectMap:
             others.append(cell)
         else:
             stacks.setdefault(place.stack, {}).setdefault(place.role, {})[place.layer] = cell
-    return ObjectMap(tuple(_stack(name, roles) for name, roles in stacks.items()), tuple(others))
+    dense = {name: roles for name, roles in stacks.items() if _is_dense(roles)}
+    others += [
+        cell for name, roles in stacks.items() if name not in dense for row in roles.values() for cell in row.values()
+    ]
+    others.sort(key=lambda cell: cell.index)
+    return ObjectMap(tuple(_stack(name, roles) for name, roles in dense.items()), tuple(others))
+
+
+def _is_dense(roles: Mapping[str, Mapping[int, Cell]]) -> bool:
+    layers = {layer for cells in roles.values() for layer in cells}
+    return len(layers) * len(roles) <= _MOST_PLACES * sum(map(len, roles.values()))
 
 
 def _stack(name: str, roles: dict[str, dict[int, Cell]]) -> Stack:

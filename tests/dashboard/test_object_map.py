@@ -37,3 +37,10 @@ def test_the_map_has_every_object_once_in_its_layer_and_role() -> None:
         ("gate", [None, "text/2/gate"]),
     ]
     assert (vision.name, vision.layers) == ("vision", (1,))
+
+
+def test_names_that_share_nothing_make_no_map() -> None:
+    names = ["text/0/up", *(f"wild/{number}/role-{number}" for number in range(9)), "text/1/up"]
+    found = object_map([Cell(index, name, "pending") for index, name in enumerate(names)])
+    assert [stack.name for stack in found.stacks] == ["text"]
+    assert [cell.name for cell in found.others] == names[1:-1]
