@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from schemas.problems import MEDIA_TYPE
 from service.authentication import SAFE_METHODS
+from service.examples import add_examples
 
 _MEANINGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "A Host that is not allowed, or no HTTP",
@@ -51,6 +52,7 @@ class DescribedApplication(FastAPI):
                     _complete(operation, path, method.upper())
             for name in _FRAMEWORKS:
                 described["components"]["schemas"].pop(name, None)
+            add_examples(described)
         return self.openapi_schema or described
 
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
+from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -84,10 +85,9 @@ def submit_once(
             job = add(session)
             job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
             if key is not None:
-                session.flush()
                 digest = key.body_sha256(body)
-                session.add(SubmissionKeyRow(owner=key.owner, key=key.key, body_sha256=digest, job_id=job.id))
-                session.flush()
+                row = {"owner": key.owner, "key": key.key, "body_sha256": digest, "job_id": job.id}
+                session.execute(insert(SubmissionKeyRow), row)
             document = job_document(session, job)
     except (IntegrityError, TooManyJobsError):  # the other may have taken the last place
         earlier = submitted_before(service, key, body)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,3 +207,21 @@ def test_reading_and_writing_take_their_scopes(tmp_path_factory: pytest.TempPath
         ):
             assert_problem(answer, 403, "forbidden")
         assert_problem(service.client.get("/v1/recipes"), 401, "unauthenticated")
+
+
+def test_the_commands_of_the_page_store_and_show_a_recipe(service: RunningService, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    [commands] = re.findall(r"^## Recipes.*?```\n(.*?)```", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(_document(1)))
+    here = commands.replace("localhost:8000", f"127.0.0.1:{service.client.base_url.port}").replace("\n", "\necho\n")
+    done = subprocess.run(
+        ["bash", "-euc", here],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "ID": ID},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    stored, shown = (json.loads(line) for line in done.stdout.splitlines() if line)
+    assert {name: shown[name] for name in stored} == stored
+    assert shown["document"] == _document(1)
