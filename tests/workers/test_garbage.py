@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -17,7 +16,7 @@ from schemas.states import JobState
 from schemas.tables import JobRow
 from tests.cli.commands import installed, refused
 from tests.job_rows import add_job
-from tests.workers.seams import at_every_seam, before_and_after, happening
+from tests.workers.seams import SEAMS, happening
 from tests.workers.site import Site, make_site
 from workers import claims
 from workers.database import Database
@@ -79,16 +78,13 @@ def test_what_nothing_refers_to_is_found_with_its_size_and_removed(site: Site) -
     assert (site.work_files(), site.artifacts()) == ([], kept)
 
 
-@at_every_seam
-@before_and_after
-def test_nothing_of_a_job_at_work_is_garbage(
-    site: Site, monkeypatch: pytest.MonkeyPatch, module: Any, step: str, moment: str
-) -> None:
-    seen: list[Garbage] = []
-    happened = happening(monkeypatch, module, step, moment, lambda: seen.extend(found(site)))
+def test_nothing_of_a_job_at_work_is_garbage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[Garbage]] = []
+    for module, step in SEAMS:
+        for moment in ("before", "after"):
+            happening(monkeypatch, module, step, moment, lambda: seen.append(found(site)))
     assert site.advance(site.submit()).state is JobState.READY
-    assert happened
-    assert seen == []
+    assert seen == [[]] * 2 * len(SEAMS)
 
 
 def test_what_has_come_into_use_since_it_was_found_stays(site: Site) -> None:
