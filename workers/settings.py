@@ -7,6 +7,7 @@ from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationInfo, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
@@ -158,7 +159,9 @@ class Settings(RemoteSettings):
     @field_validator("webhook_url")
     @classmethod
     def _http(cls, url: str | None) -> str | None:
-        return _of_scheme(url, "https", "http")
+        if url is not None and not (url.startswith(("https://", "http://")) and urlsplit(url).hostname):
+            raise ValueError("expected a URL that begins with https:// or http:// and a host, found another")
+        return url
 
     @field_validator("webhook_secret")
     @classmethod

@@ -133,7 +133,7 @@ def test_a_retention_is_a_number_of_days(monkeypatch: pytest.MonkeyPatch, days: 
         Settings()
 
 
-@pytest.mark.parametrize("url", ["ftp://host/hook", "host/hook"])
+@pytest.mark.parametrize("url", ["ftp://host/hook", "host/hook", "https://", "http:///hook", "https"])
 def test_a_webhook_is_told_over_http(url: str) -> None:
     with pytest.raises(ValidationError):
         Settings(webhook_url=url)
