@@ -118,13 +118,21 @@ def newest_stored_recipes(session: Session, *, text: str | None, after: str, lim
 
 def remove_stored_recipe(session: Session, recipe_id: str, revision: int | None) -> int:
     """Removes one revision of a stored recipe, or all where none is named; how many there were. Jobs keep theirs."""
-    query = delete(StoredRecipeRow).where(StoredRecipeRow.id == recipe_id)
+    query = select(StoredRecipeRow.revision, StoredRecipeRow.document_sha256).where(StoredRecipeRow.id == recipe_id)
     if revision is not None:
         query = query.where(StoredRecipeRow.revision == revision)
-    documents = list(session.scalars(query.returning(StoredRecipeRow.document_sha256)))
-    for sha256 in sorted(set(documents)):
+    found = {number: sha256 for number, sha256 in session.execute(query)}  # noqa: C416 - rows are no pairs to mypy
+    # Whoever stores has the document first, and then waits for the revision that is about to go.
+    documents = select(RecipeRow.sha256).where(RecipeRow.sha256.in_(found.values())).order_by(RecipeRow.sha256)
+    session.scalars(documents.with_for_update()).all()
+    removed = session.scalars(
+        delete(StoredRecipeRow)
+        .where(StoredRecipeRow.id == recipe_id, StoredRecipeRow.revision.in_(found))
+        .returning(StoredRecipeRow.revision)
+    ).all()
+    for sha256 in sorted(set(found.values())):
         discard_document(session, sha256)
-    return len(documents)
+    return len(removed)
 
 
 def _insert(session: Session) -> Callable[[type[Base]], Any]:

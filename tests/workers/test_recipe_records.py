@@ -148,6 +148,22 @@ def test_a_document_does_not_go_from_under_who_comes_to_refer_to_it(database: Da
     assert _documents(database) == []
 
 
+def test_storing_and_removing_the_same_at_once_waits_for_each_other(database: Database) -> None:
+    def store(_: int) -> None:
+        for _ in range(_ROUNDS):
+            _store(database, _revision(1))
+
+    def remove(_: int) -> None:
+        for _ in range(_ROUNDS):
+            with database.writing() as session:
+                recipe_records.remove_stored_recipe(session, "small.mixed", None)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: (store, remove)[number % 2](number), range(4)))
+    remove(0)
+    assert _documents(database) == []
+
+
 def test_lists_have_the_newest_of_each_id_in_order(database: Database) -> None:
     for recipe_id, revision in (("b", 1), ("a.z", 1), ("a-z", 2), ("a_z", 1), ("a-z", 1)):
         _store(database, _revision(revision, id=recipe_id, title=f"Title of {recipe_id.upper()}"))
