@@ -10,13 +10,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversion, full_size, gpu, kernels, planning, upgrade
+from benchmarks import conversion, full_size, gpu, kernels, planning, submissions, upgrade
 
 QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
     "kernels": kernels.measure,
     "conversion": conversion.measure,
     "upgrade": upgrade.measure,
+    "submissions": submissions.measure,
 }
 FULL_SIZE = "full_size"
 GPU = "gpu"
