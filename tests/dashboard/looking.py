@@ -41,6 +41,6 @@ def show(page: Page, scheme: Scheme) -> None:
     page.set_viewport_size({"width": WIDTHS[scheme], "height": 900})
 
 
-def picture(page: Page, folder: Path, name: str, scheme: Scheme) -> None:
-    """Keeps a picture of the whole page as it is shown."""
-    page.screenshot(path=folder / f"{name}-{WIDTHS[scheme]}-{scheme}.png", full_page=True)
+def picture(page: Page, folder: Path, name: str, scheme: Scheme, *, whole: bool = True) -> None:
+    """Keeps a picture of the page as it is shown, of the whole one or of what is in the window."""
+    page.screenshot(path=folder / f"{name}-{WIDTHS[scheme]}-{scheme}.png", full_page=whole)

@@ -15,7 +15,7 @@ from schemas.tables import JobRow
 from tests.dashboard.large_job import add_large_job
 from tests.job_rows import worker_row
 from tests.running_service import RunningService, running_service
-from tests.small_job import job_body
+from tests.small_job import recipe_document
 from workers import claims
 from workers.database import database_time
 
@@ -44,8 +44,9 @@ def seeded_service(data: Path) -> Iterator[SeededService]:
         jobs["cancelled"] = service.submit(name="given up")
         service.client.post(f"/v1/jobs/{jobs['cancelled']}/cancel")
         jobs["queued"] = service.submit(name="waiting")
-        stored = service.client.post("/v1/recipes", json=job_body()["recipe"])
-        assert stored.status_code == 201, stored.text
+        for changes in ({"revision": 2, "title": "An earlier one"}, {}):
+            stored = service.client.post("/v1/recipes", json={**recipe_document(), **changes})
+            assert stored.status_code == 201, stored.text
         head = _report_head(service, jobs["ready"])
         jobs["large"] = str(add_large_job(service.database, JobState.CONVERTING))
         jobs["large-ready"] = str(add_large_job(service.database, JobState.READY, report_head=head))
@@ -85,10 +86,9 @@ PAGES: Mapping[str, str] = {
     "system": "/system",
     "recipes": "/recipes",
     "no-such-recipes": "/recipes?text=nothing-is-called-that",
-    "recipe": "/recipes/all-minilm-l6-v2.demo",
     "stored-recipe": "/recipes/small.mixed",
     "expansion": "/recipes/small.mixed/expansion",
-    "differences": "/recipes/small.mixed/differences?other=all-minilm-l6-v2.demo",
+    "differences": "/recipes/small.mixed/differences?other=small.mixed&other_revision=2",
     "delete-recipe": "/recipes/small.mixed/delete",
     "store-recipe": "/store-recipe?like=small.mixed",
     "inspect": "/inspect?under=small",
@@ -105,6 +105,7 @@ LARGE_PAGES: Mapping[str, str] = {
     "large-quality": "/jobs/{large-ready}/quality",
     "large-artifact": "/jobs/{large-ready}/artifact",
     "large-recipe": "/recipes/qwen3.6-27b.nvfp4",
+    "large-differences": "/recipes/small.mixed/differences?other=all-minilm-l6-v2.demo",
     "large-expansion": "/recipes/qwen3.6-27b.nvfp4/expansion",
 }
 """The pages of jobs and recipes of 1307 objects."""

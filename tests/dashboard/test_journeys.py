@@ -15,7 +15,7 @@ from tests.dashboard.seeded import SeededService
 from tests.service_processes import QUICK, Service, long_job, service
 from tests.small_job import job_body, recipe_document, write_checkpoint
 
-LAYERS = 40
+LAYERS = 24
 PATIENCE = 60_000
 """Milliseconds that a busy machine may take for what takes a moment."""
 
