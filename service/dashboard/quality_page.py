@@ -20,7 +20,7 @@ from schemas.tables import ObjectHistogramRow, ObjectRow
 from service.dashboard.format_totals import format_chart, format_totals
 from service.dashboard.job_page import existing_job
 from service.dashboard.page import render
-from service.dashboard.quality import LossyObject, by_layer, by_role, fidelity, lossy_objects, worst
+from service.dashboard.quality import LayerFidelity, LossyObject, by_layer, by_role, fidelity, lossy_objects, worst
 from service.dashboard.quality_charts import (
     MAX_ROLES,
     error_percent,
@@ -36,6 +36,10 @@ from workers.job_document import job_document
 router = APIRouter(include_in_schema=False, prefix="/jobs")
 
 WORST = 20
+
+MAX_STACKS = 20
+MAX_PLACES = 2000
+"""Of a chart of layers. The time that one takes grows faster than their number, and objects may have any names."""
 
 ChosenObject = Annotated[int | None, Query(alias="object", ge=0, le=2**31 - 1)]
 
@@ -94,7 +98,7 @@ def _measured(lossy: Sequence[LossyObject]) -> dict[str, Any]:
     context: dict[str, Any] = {"whole": fidelity(lossy), "layers": layers, "roles": roles, "max_roles": MAX_ROLES}
     context["layer_charts"] = (
         []
-        if not layers
+        if not _can_be_drawn(layers)
         else [
             layers_chart(layers, snr_db, "dB", "Signal-to-noise ratio of each layer, in decibels"),
             layers_chart(layers, error_percent, "%", "Relative RMS error of each layer, in percent"),
@@ -105,6 +109,11 @@ def _measured(lossy: Sequence[LossyObject]) -> dict[str, Any]:
         roles_chart(roles, error_percent, "%", "Relative RMS error of each role, in percent"),
     ]
     return context
+
+
+def _can_be_drawn(layers: Sequence[LayerFidelity]) -> bool:
+    stacks = len({one.stack for one in layers})
+    return 0 < stacks <= MAX_STACKS and stacks * len({one.layer for one in layers}) <= MAX_PLACES
 
 
 def _words_charts(words: ObjectWords | None) -> dict[str, Markup | None]:
