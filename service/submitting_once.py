@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -63,7 +63,8 @@ def submitted_before(service: Service, key: SubmissionKey | None, body: Body) ->
     if key is None:
         return None
     with service.database.reading() as session:
-        row = session.get(SubmissionKeyRow, (key.owner, key.key))
+        query = select(SubmissionKeyRow.body_sha256, SubmissionKeyRow.job_id)
+        row = session.execute(query.where(SubmissionKeyRow.owner == key.owner, SubmissionKeyRow.key == key.key)).first()
         if row is None:
             return None
         if row.body_sha256 != key.body_sha256(body):
@@ -83,12 +84,13 @@ def submit_once(
     try:
         with service.database.writing() as session:
             job = add(session)
-            job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
             if key is not None:
                 digest = key.body_sha256(body)
                 row = {"owner": key.owner, "key": key.key, "body_sha256": digest, "job_id": job.id}
                 session.execute(insert(SubmissionKeyRow), row)
             document = job_document(session, job)
+            # Last, since others of this token wait from here to the end of the transaction.
+            job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
     except (IntegrityError, TooManyJobsError):  # the other may have taken the last place
         earlier = submitted_before(service, key, body)
         if earlier is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, func, select
@@ -19,7 +19,8 @@ def progress_of(session: Session, jobs: Sequence[JobRow]) -> dict[UUID, Progress
     """The progress of each job. Of what is ready all is done, so that lists of many jobs count the objects of few."""
     planned = [job.id for job in jobs if job.objects_total is not None and job.state is not JobState.READY]
     done = _done(session, planned) if planned else {}
-    now = database_time(session)
+    # Asking PostgreSQL takes a round trip, and only rates need it.
+    now = database_time(session) if any(job.state in _AT_WORK for job in jobs) else datetime.now(UTC)
     done |= {job.id: (job.objects_total or 0, job.payload_bytes or 0) for job in jobs if job.state is JobState.READY}
     return {job.id: _progress(job, done.get(job.id, (0, 0)), now) for job in jobs}
 
