@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from schemas.interface import PRINTABLE
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
-from schemas.tables import JobRow, ObjectRow
+from schemas.tables import JobRow
+from service.dashboard.job_objects import object_lines
 from service.dashboard.object_map import Cell, object_map
 from service.dashboard.page import part, render
 from service.dashboard.throughput import Interval, intervals, throughput_chart
@@ -35,41 +37,43 @@ _PHASES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectLine:
-    """One object in the table of a job."""
-
-    index: int
-    name: str
-    format: str | None
-    layout: str
-    shape: list[int] | None
-    bytes: int
-    state: str
-    snr_db: float | None
-    seconds: float | None
-
-
 @router.get("/{job_id}")
-def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
-    """A job and all its objects."""
+def show(
+    job_id: JobId,
+    request: Request,
+    service: CurrentService,
+    text: Annotated[str, Query(max_length=200, pattern=PRINTABLE)] = "",
+    start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+) -> Response:
+    """A job and its objects: all of them, or of very many a part."""
     with service.database.reading() as session:
         row = existing_job(session, job_id)
-        lines = _object_lines(session, job_id)
+        page = object_lines(session, job_id, text=text, start=start)
         found = intervals(session, job_id)
         job, file_bytes = job_document(session, row), row.file_bytes
+    following = urlencode({"text": text, "start": page.next})
     return render(
         request,
         "job.html",
         job=job,
         file_bytes=file_bytes,
         phases=_PHASES,
-        objects=lines,
-        map=object_map([Cell(line.index, line.name, line.state) for line in lines]),
-        formats=sorted({line.format or line.layout for line in lines}),
+        page=page,
+        text=text,
+        next_page=None if page.next is None else f"/jobs/{job_id}?{following}#objects-heading",
+        map=object_map([Cell(line.index, line.name, line.state) for line in page.rows]),
         object_states=list(ObjectState),
-        throughput=_throughput(found) if found or job.state in ACTIVE_STATES else None,
+        throughput=_throughput(found) if found or job.state in ACTIVE_STATES else "",
     )
+
+
+@router.get("/{job_id}/throughput")
+def show_throughput(job_id: JobId, service: CurrentService) -> Response:
+    """That part of the job's page alone, for pages that are open."""
+    with service.database.reading() as session:
+        existing_job(session, job_id)
+        found = intervals(session, job_id)
+    return HTMLResponse(_throughput(found), headers={"Cache-Control": "no-store"})
 
 
 @router.post("/{job_id}/cancel")
@@ -83,6 +87,20 @@ def cancel(job_id: JobId, service: CurrentService) -> Response:
 def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Response:
     """Tries the job again, and goes back to it."""
     jobs.retry(job_id, service, token)
+    return _back(job_id)
+
+
+@router.post("/{job_id}/pin")
+def pin(job_id: JobId, service: CurrentService) -> Response:
+    """Keeps the job until it is unpinned, and goes back to it."""
+    jobs.pin(job_id, service)
+    return _back(job_id)
+
+
+@router.post("/{job_id}/unpin")
+def unpin(job_id: JobId, service: CurrentService) -> Response:
+    """Lets the job be removed, and goes back to it."""
+    jobs.unpin(job_id, service)
     return _back(job_id)
 
 
@@ -115,22 +133,3 @@ def existing_job(session: Session, job_id: UUID) -> JobRow:
 
 def _throughput(found: Sequence[Interval]) -> Markup:
     return part("throughput.html", intervals=found, chart=throughput_chart(found) if found else None)
-
-
-def _object_lines(session: Session, job_id: UUID) -> list[ObjectLine]:
-    columns = (
-        ObjectRow.index,
-        ObjectRow.name,
-        ObjectRow.format,
-        ObjectRow.layout,
-        ObjectRow.shape,
-        ObjectRow.bytes,
-        ObjectRow.state,
-        ObjectRow.error,
-        ObjectRow.seconds,
-    )
-    rows = session.execute(select(*columns).where(ObjectRow.job_id == job_id).order_by(ObjectRow.index))
-    return [
-        ObjectLine(index, name, format, layout, shape, size, state, error and error["snr_db"], seconds)
-        for index, name, format, layout, shape, size, state, error, seconds in rows
-    ]

@@ -22,7 +22,9 @@ const filters = table === null ? null : sortable(table, {
 });
 if (filters !== null) document.getElementById("object-filters").hidden = false;
 
-const renewThroughput = paced(5000, async () => renew(await freshPage(), '[data-live="throughput"]'));
+const renewThroughput = paced(5000, async () => {
+  renew(await freshPage(`/jobs/${place.dataset.job}/throughput`), '[data-live="throughput"]');
+});
 const renewAll = paced(500, async () => {
   const fresh = await freshPage();
   if (document.getElementById("objects-table") === null && fresh.getElementById("objects-table") !== null) {

@@ -60,9 +60,9 @@ export function paced(milliseconds, work) {
   };
 }
 
-/** The present state of this page, as the service renders it. */
-export async function freshPage() {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+/** The present state of this page, or of a part of it that is at `place`, as the service renders it. */
+export async function freshPage(place = location.href) {
+  const answer = await fetch(place, { headers: { Accept: "text/html" } });
   if (!answer.ok) throw new Error(`expected the page, found status ${answer.status}`);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
