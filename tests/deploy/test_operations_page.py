@@ -21,7 +21,7 @@ from uuid import UUID
 
 import pytest
 from httpx import Client
-from sqlalchemy import URL
+from sqlalchemy import URL, text
 
 from tests.deploy import docker_stand_in
 from tests.deploy.compose_file import ROOT, LocalMachine, compose_document
@@ -136,13 +136,13 @@ def cluster(tmp_path: Path, postgresql_url: URL, postgresql_database: Database, 
             "/tmp": str(tmp_path),  # noqa: S108 - as the file has it
         }
     )
-    server = {"PGHOST": str(postgresql_url.host), "PGPORT": str(postgresql_url.port)}
     name, user = str(postgresql_url.database), str(postgresql_url.username)
+    place = {"PGHOST": postgresql_url.host or postgresql_url.query["host"], "PGPORT": str(postgresql_url.port or 5432)}
     containers = {
         "profiles": [profile for service in SERVICES.values() for profile in service.get("profiles", ())],
         "services": {
             **{one: machine.environment(service, {}) for one, service in SERVICES.items() if "environment" in service},
-            "postgres": server,
+            "postgres": place,
         },
         "words": {
             "api": {
@@ -153,6 +153,7 @@ def cluster(tmp_path: Path, postgresql_url: URL, postgresql_database: Database, 
                 "--username=ninforge": f"--username={user}",
                 "--dbname=ninforge": f"--dbname={name}",
                 "ninforge": name,
+                **programs_of(postgresql_database),
             },
         },
     }
@@ -162,6 +163,13 @@ def cluster(tmp_path: Path, postgresql_url: URL, postgresql_database: Database, 
     docker.write_text(f'#!/bin/sh\nexec {sys.executable} {docker_stand_in.__file__} "$@"\n')
     docker.chmod(0o755)
     return Cluster(tmp_path, machine, f"http://127.0.0.1:{port}")
+
+
+def programs_of(database: Database) -> dict[str, str]:
+    """The programs of the server's own version, where it is one of this machine."""
+    with database.engine.connect() as connection:
+        folder = Path(connection.scalar(text("SELECT setting FROM pg_config WHERE name = 'BINDIR'")))
+    return {name: str(folder / name) for name in ("pg_dump", "pg_restore") if (folder / name).exists()}
 
 
 def test_a_cluster_from_its_secrets_to_a_restored_backup(cluster: Cluster) -> None:
