@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from workers.recipe_expansion import Document, expanded
 from workers.recipe_records import document_of
 from workers.remote.client import told_of
 from workers.remote.fetching import Fetching, Places, fetchable_origins
-from workers.remote.header_fetching import HeaderFetching
+from workers.remote.header_fetching import HeaderFetching, one_of_few_plans
 from workers.remote.hosts import SourceHosts, address_of
 from workers.remote.places import RemotePlace, is_remote, parse_remote
 from workers.remote.planning import Judge, RemotePlanning
@@ -82,14 +83,15 @@ def locate(submission: Submission, recipe: ExpandedRecipe, settings: Settings) -
 
 
 def plan_submission(submission: Submission, settings: Settings) -> Plan:
-    """Plans a submission from headers alone, also where sources are remote.
+    """Plans a submission from headers alone, also where sources are remote, of which a process plans a few at once.
 
     Raises RecipeError, PlanError, SourceError, FetchError, OutputError.
     """
     recipe = submission.expand()
     places = locate(submission, recipe, settings)
-    planning = _planning(settings, HeaderFetching())
-    return planning.plan_from_headers(recipe, places, submission.packaging, Roots(settings.source_roots))
+    with one_of_few_plans() if places.remote else nullcontext():
+        planning = _planning(settings, HeaderFetching())
+        return planning.plan_from_headers(recipe, places, submission.packaging, Roots(settings.source_roots))
 
 
 def plan_fetched(submission: Submission, settings: Settings, fetching: Fetching, judge: Judge) -> Plan:

@@ -30,6 +30,7 @@ from workers.database import Database
 from workers.heartbeat import Heartbeat
 from workers.job_fetching import JobFetching
 from workers.remote import download
+from workers.remote.hub import Snapshot, list_snapshot
 from workers.remote.places import HubPlace
 from workers.storage import Storage
 
@@ -152,6 +153,34 @@ def test_a_plan_is_made_of_headers(running: RunningService, hub: HubServer) -> N
     hub.status = 502
     problem = assert_problem(running.client.post("/v1/plans", json=job_body(HUB)), 502, "fetch")
     assert problem["detail"] == "source base, hf:org/small@main: expected an answer with the file, found status 502"
+
+
+def test_a_slow_host_holds_a_few_plans_and_nothing_else(
+    running: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, slow = threading.Semaphore(0), threading.Event()
+
+    def listed(*arguments: Any) -> Snapshot:
+        begun.release()
+        assert slow.wait(60)
+        return list_snapshot(*arguments)
+
+    monkeypatch.setattr("workers.remote.fetching.list_snapshot", listed)
+    form = {"recipe": "small.mixed", "source.base": HUB, "verify": "full", "device": "auto", "framing": "auto"}
+    running.client.post("/v1/recipes", json=recipe_document())
+    with ThreadPoolExecutor(8) as pool:
+        try:
+            planned = [pool.submit(running.client.post, "/v1/plans", json=job_body(HUB)) for _ in range(8)]
+            assert all(begun.acquire(timeout=60) for _ in planned)
+            problem = assert_problem(running.client.post("/v1/plans", json=job_body(HUB)), 502, "fetch")
+            assert "at most 8 plans that read them at once, found so many others: try again" in problem["detail"]
+            preview = running.client.post("/jobs/new", data={**form, "action": "preview", "key": "0" * 32})
+            assert (preview.status_code, "so many others" in preview.text) == (502, True)
+            assert running.client.post("/v1/plans", json=job_body("small")).status_code == 200
+        finally:
+            slow.set()
+        assert [one.result(60).status_code for one in planned] == [200] * 8
+    assert running.client.post("/v1/plans", json=job_body(HUB)).status_code == 200
 
 
 def test_a_plan_takes_its_time_and_no_more(
