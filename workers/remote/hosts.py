@@ -45,9 +45,10 @@ class SourceHosts:
         port = url.port or _PORTS[url.scheme]
         private = self.may_be_private(host, port)
         if not private and not _is_listed(self.listed, host, port):
-            listed = ", ".join((*self.listed, *self.private)) or "which lists none"
+            # Which others are listed, mirrors in a network of one's own among them, is not for everyone to read.
+            none = "" if self.listed or self.private else " (which lists none)"
             raise HostRefusedError(
-                where, expected=f"a host that NINFORGE_SOURCE_HOSTS lists ({listed})", found="one that it does not"
+                where, expected=f"a host that NINFORGE_SOURCE_HOSTS lists{none}", found="one that it does not"
             )
         if url.scheme == "http" and not private:
             raise HostRefusedError(where, expected="an address by https", found="one by http")
