@@ -22,6 +22,9 @@ from workers.engine.container.output_file import sync_folder
 from workers.remote.client import told_of
 
 BLOCK_BYTES = 1 << 20
+MAX_FILE_BYTES = 2**63 - 1
+"""What hosts say of more than any file system holds is not believed."""
+
 MAX_FAILURES = 5
 """Interruptions in a row, without a byte between them, that a download survives."""
 

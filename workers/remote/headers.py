@@ -9,14 +9,15 @@ from pathlib import Path
 
 import httpx2
 
-from schemas.errors import FetchError, SourceError
+from schemas.errors import FetchError, OutputError, SourceError
 from workers.engine.sources.safetensors_header import LENGTH_BYTES, MAX_HEADER_BYTES
 from workers.remote.client import told_of
-from workers.remote.download import BLOCK_BYTES, Advance, RemoteFile, require_content
+from workers.remote.download import BLOCK_BYTES, MAX_FILE_BYTES, Advance, RemoteFile, require_content
 from workers.remote.places import WebPlace
 
 _FIRST_BYTES = 1 << 20
 _TRIES = 3
+_MAX_DIGITS = 100
 _PAUSE = 1.0
 
 
@@ -24,16 +25,21 @@ def fetch_header(client: httpx2.Client, file: RemoteFile, target: Path, advance:
     """Makes `target` a sparse file of the file's size that begins with its safetensors header, and tells `advance` of
     the bytes that come.
 
-    Its digest is not checked, for the rest is not there: whoever converts fetches the whole. Raises SourceError and
-    FetchError. What begins like no header is left to whoever reads it.
+    Its digest is not checked, for the rest is not there: whoever converts fetches the whole. Raises SourceError,
+    FetchError, and OutputError where the file system takes no such file. What begins like no header is left to whoever
+    reads it.
     """
     head = _bytes(client, file, 0, _FIRST_BYTES, advance)
     length = LENGTH_BYTES + int.from_bytes(head[:LENGTH_BYTES], "little")
     if len(head) < length <= min(LENGTH_BYTES + MAX_HEADER_BYTES, file.size):
         head += _bytes(client, file, len(head), length, advance)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(head)
-    os.truncate(target, file.size)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(head)
+        os.truncate(target, file.size)
+    except OSError as error:
+        expected = f"a file system that takes {file.owner}, of {file.size} bytes, as a sparse file"
+        raise OutputError("cache of fetched files", expected=expected, found=str(error.strerror)) from error
 
 
 def web_size(client: httpx2.Client, place: WebPlace, owner: str) -> int:
@@ -45,8 +51,11 @@ def web_size(client: httpx2.Client, place: WebPlace, owner: str) -> int:
         told = response.headers.get("Content-Range", "").rpartition("/")[2] if partial else None
         size = response.headers.get("Content-Length", "") if told is None else told
     if not (size.isascii() and size.isdecimal()):
-        raise SourceError(owner, expected="a host that tells the file's size", found=repr(size))
-    return int(size)
+        raise SourceError(owner, expected="a host that tells the file's size", found=repr(size[:_MAX_DIGITS]))
+    digits = size.lstrip("0") or "0"
+    if len(digits) > len(str(MAX_FILE_BYTES)) or int(digits) > MAX_FILE_BYTES:
+        raise SourceError(owner, expected=f"a file of at most {MAX_FILE_BYTES} bytes", found=digits[:_MAX_DIGITS])
+    return int(digits)
 
 
 def _bytes(client: httpx2.Client, file: RemoteFile, start: int, stop: int, advance: Advance) -> bytes:

@@ -18,7 +18,7 @@ from huggingface_hub.hf_api import RepoSibling
 
 from schemas.errors import FetchError, SourceError
 from workers.remote.client import READ_SECONDS, checked_client, told_of
-from workers.remote.download import ContentDigest, DigestKind, RemoteFile, status_error
+from workers.remote.download import MAX_FILE_BYTES, ContentDigest, DigestKind, RemoteFile, status_error
 from workers.remote.hosts import SourceHosts, hub_endpoint
 from workers.remote.places import HubPlace, is_plain_path
 
@@ -74,8 +74,11 @@ def _hub_file(found: RepoSibling, owner: str) -> HubFile:
         if found.lfs is not None
         else ContentDigest(DigestKind.GIT_BLOB, found.blob_id or "")
     )
+    file = f"{owner}, file {found.rfilename}"
     if not isinstance(found.size, int) or found.size < 0 or not _DIGESTS[digest.kind].fullmatch(digest.hex):
-        raise SourceError(f"{owner}, file {found.rfilename}", expected="its size and digest", found="not both")
+        raise SourceError(file, expected="its size and digest", found="not both")
+    if found.size > MAX_FILE_BYTES:
+        raise SourceError(file, expected=f"at most {MAX_FILE_BYTES} bytes", found="more")
     return HubFile(found.size, digest)
 
 
