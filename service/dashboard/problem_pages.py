@@ -14,7 +14,7 @@ from service.dashboard.page import render
 
 _NEXT_STEPS: Mapping[str, str] = {
     "forbidden": "Sign out, and in again with a token that has the scope submit.",
-    "not-found": "It may have been removed. Go back to the list of jobs.",
+    "not-found": "It may have been removed. Go back to the list of jobs, or of recipes.",
     "wrong-state": "Go back and load the page again: the job has moved on since it was shown.",
     "too-large": "Send less at once, or ask whoever runs the service for a larger NINFORGE_MAX_BODY_BYTES.",
     "database": "Wait a moment, then load the page again. If that does not help, the log of the service has the cause.",
