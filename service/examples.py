@@ -38,7 +38,7 @@ def _problem(status: str) -> object:
     if status == str(HTTPStatus.UNPROCESSABLE_ENTITY.value):
         return _examples()["Problem"]
     found = HTTPStatus(int(status))
-    return status_problem(found, found.phrase).model_dump(mode="json", exclude_none=True)
+    return status_problem(found, "").model_dump(mode="json", exclude_none=True)
 
 
 def _example(place: str, content: Mapping[str, Any]) -> object:

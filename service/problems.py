@@ -33,20 +33,24 @@ logger = logging.getLogger(__name__)
 _COME_BACK = {"Retry-After": "30"}
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
-_SLUGS: Mapping[HTTPStatus, str] = {
-    HTTPStatus.BAD_REQUEST: "bad-request",
-    HTTPStatus.UNAUTHORIZED: "unauthenticated",
-    HTTPStatus.FORBIDDEN: "forbidden",
-    HTTPStatus.NOT_FOUND: "not-found",
-    HTTPStatus.METHOD_NOT_ALLOWED: "method-not-allowed",
-    HTTPStatus.CONFLICT: "wrong-state",
-    HTTPStatus.GONE: "gone",
-    HTTPStatus.PRECONDITION_FAILED: "precondition-failed",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too-large",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "unsupported-media-type",
-    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "range-not-satisfiable",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "request",
+_KINDS: Mapping[HTTPStatus, tuple[str, str]] = {
+    HTTPStatus.BAD_REQUEST: ("bad-request", "Bad Request"),
+    HTTPStatus.UNAUTHORIZED: ("unauthenticated", "Unauthorized"),
+    HTTPStatus.FORBIDDEN: ("forbidden", "Forbidden"),
+    HTTPStatus.NOT_FOUND: ("not-found", "Not Found"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method-not-allowed", "Method Not Allowed"),
+    HTTPStatus.CONFLICT: ("wrong-state", "Conflict"),
+    HTTPStatus.GONE: ("gone", "Gone"),
+    HTTPStatus.PRECONDITION_FAILED: ("precondition-failed", "Precondition Failed"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too-large", "Content Too Large"),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-media-type", "Unsupported Media Type"),
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: ("range-not-satisfiable", "Range Not Satisfiable"),
+    HTTPStatus.UNPROCESSABLE_ENTITY: ("request", "Unprocessable Content"),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("unavailable", "Service Unavailable"),
 }
+"""Slug and title, as of RFC 9110: Python's own phrases differ from version to version."""
+
+_OTHERWISE = ("http", "Error")
 
 
 class ProblemResponse(Response):
@@ -109,7 +113,7 @@ def install_problem_handlers(application: FastAPI, settings: Settings) -> None:
     def http_error(request: Request, error: HTTPException) -> Response:
         status = HTTPStatus(error.status_code)
         is_bare = error.detail == status.phrase
-        detail = f"{request.method} {request.url.path}: {status.phrase.lower()}" if is_bare else error.detail
+        detail = f"{request.method} {request.url.path}: {status_title(status).lower()}" if is_bare else error.detail
         headers = {"Allow": _allowed(request)} if status is HTTPStatus.METHOD_NOT_ALLOWED else error.headers
         return ProblemResponse(status_problem(status, detail), headers)
 
@@ -131,7 +135,13 @@ def _allowed(request: Request) -> str:
 
 def status_problem(status: HTTPStatus, detail: str) -> Problem:
     """The problem that stands for a status by itself."""
-    return problem(_SLUGS.get(status, "http"), status, status.phrase, detail or status.phrase)
+    slug, title = _KINDS.get(status, _OTHERWISE)
+    return problem(slug, status, title, detail or title)
+
+
+def status_title(status: HTTPStatus) -> str:
+    """The title of the problem that stands for a status by itself."""
+    return _KINDS.get(status, _OTHERWISE)[1]
 
 
 def _request_problem(error: RequestValidationError) -> Problem:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 from httpx import Response
 
+from service.problems import status_problem
 from service.routes import jobs
 from tests.running_service import RunningService, assert_problem, running_service
 from tests.small_job import job_body, recipe_document
@@ -24,7 +26,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]
         yield service
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/docs", "/redoc"])
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/nothing", "/docs", "/redoc"])
 def test_a_path_that_is_none_is_not_found(shared: RunningService, path: str) -> None:
     problem = assert_problem(shared.client.get(path), 404, "not-found")
     assert problem["detail"].startswith("GET /")
@@ -40,6 +42,26 @@ def test_a_method_that_is_not_allowed_is_told_with_those_that_are(
     answer = shared.client.request(method, path)
     assert_problem(answer, 405, "method-not-allowed")
     assert set(answer.headers["allow"].split(", ")) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("status", "slug", "title"),
+    [
+        (404, "not-found", "Not Found"),
+        (413, "too-large", "Content Too Large"),
+        (416, "range-not-satisfiable", "Range Not Satisfiable"),
+        (422, "request", "Unprocessable Content"),
+        (418, "http", "Error"),
+    ],
+)
+def test_titles_are_the_same_whatever_python_calls_a_status(status: int, slug: str, title: str) -> None:
+    told = status_problem(HTTPStatus(status), "")
+    assert told.model_dump(exclude_none=True) == {
+        "type": f"urn:ninforge:problem:{slug}",
+        "title": title,
+        "status": status,
+        "detail": title,
+    }
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "a b"])
