@@ -12,6 +12,7 @@ from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 
 from service.event_feed import EventFeed
+from service.event_streams import EventStreams
 from service.job_list_feed import JobListFeed
 from workers.database import Database
 from workers.settings import Settings
@@ -28,10 +29,12 @@ class Service:
     queue: Celery
     events: EventFeed = field(init=False)
     job_list: JobListFeed = field(init=False)
+    streams: EventStreams = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
+        object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
 
     def end_streams(self) -> None:
         """Ends all streams of events: the server is about to end."""

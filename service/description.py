@@ -27,7 +27,7 @@ _MEANINGS: Mapping[HTTPStatus, str] = {
     HTTPStatus.TOO_MANY_REQUESTS: "The token has too many jobs that are not finished",
     HTTPStatus.INTERNAL_SERVER_ERROR: "A fault of the service",
     HTTPStatus.BAD_GATEWAY: "A remote source does not answer as it should",
-    HTTPStatus.SERVICE_UNAVAILABLE: "The database cannot be used now",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The database cannot be used now, or as many streams of events are open as may be",
 }
 _EVERYWHERE = (HTTPStatus.BAD_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
 _FRAMEWORKS = ("HTTPValidationError", "ValidationError")

@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.states import ACTIVE_STATES, EventKind
 from schemas.tables import EventRow, JobRow
-from workers.database import Database
+from workers.database import Database, few_at_a_time
 
 logger = logging.getLogger(__name__)
 
@@ -136,13 +136,15 @@ class EventFeed:
 
     def _events_after(self, numbers: Mapping[UUID, int]) -> dict[UUID, list[JobEvent]]:
         """New events of those of the jobs that are still there."""
+        found: dict[UUID, list[JobEvent]] = {}
         with self._database.reading() as session:
-            last = session.execute(select(JobRow.id, JobRow.last_event).where(JobRow.id.in_(numbers))).all()
-            found: dict[UUID, list[JobEvent]] = {job_id: [] for job_id, _ in last}
-            news = [job_id for job_id, number in last if number > numbers[job_id]]
-            if news:
-                new = [and_(EventRow.job_id == job_id, EventRow.number > numbers[job_id]) for job_id in news]
-                rows = session.scalars(select(EventRow).where(or_(*new)).order_by(EventRow.job_id, EventRow.number))
-                for row in rows:
-                    found[row.job_id].append(JobEvent(row.number, row.kind, row.data))
+            for asked in few_at_a_time(numbers):
+                last = session.execute(select(JobRow.id, JobRow.last_event).where(JobRow.id.in_(asked))).all()
+                found |= {job_id: [] for job_id, _ in last}
+                news = [job_id for job_id, number in last if number > numbers[job_id]]
+                if news:
+                    new = [and_(EventRow.job_id == job_id, EventRow.number > numbers[job_id]) for job_id in news]
+                    rows = session.scalars(select(EventRow).where(or_(*new)).order_by(EventRow.job_id, EventRow.number))
+                    for row in rows:
+                        found[row.job_id].append(JobEvent(row.number, row.kind, row.data))
         return found

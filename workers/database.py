@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import alembic.command
 import alembic.config
@@ -33,6 +34,9 @@ _ENDED_AT_STANDSTILL = "25P03"
 _CONNECTIONS = 10
 """Kept open by a process that needs them, and as many again when there is much to do."""
 _MIGRATION_LOCK = 0x6E69_6E66_6F72_6765
+_ASKED_AT_ONCE = 200
+
+Value = TypeVar("Value")
 
 
 class Database:
@@ -118,6 +122,13 @@ def _without_foreign_keys(connection: Connection) -> Iterator[None]:
             connection.invalidate()
     else:
         yield
+
+
+def few_at_a_time(values: Iterable[Value]) -> Iterator[list[Value]]:
+    """The values in lists that one query may ask for: SQLite takes an expression of a thousand terms, and not more."""
+    left = iter(values)
+    while few := list(islice(left, _ASKED_AT_ONCE)):
+        yield few
 
 
 def database_time(session: Session) -> datetime:

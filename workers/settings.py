@@ -77,6 +77,9 @@ class Settings(RemoteSettings):
     max_active_jobs_per_token: PositiveInt = 1000
     """Jobs of one token that may wait or be under way at once, or of all callers where there are no tokens."""
 
+    max_event_streams: PositiveInt = 1000
+    """Streams of server-sent events that one process of the API may have open at once."""
+
     device: WorkerDevice = "cpu"
     """Where a worker encodes: `cpu`, or `cuda` on the first NVIDIA GPU that it sees. Jobs that ask for `cuda` go to
     workers that have one."""

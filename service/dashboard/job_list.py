@@ -9,13 +9,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi.sse import format_sse_event
 from sqlalchemy import select
 
 from schemas.interface import PRINTABLE
 from schemas.states import JobState
 from schemas.tables import JobRow
-from service import job_documents
+from service import event_streams, job_documents
 from service.dashboard.page import render
 from service.dependencies import CurrentService
 from service.job_list_feed import JobListFeed
@@ -23,7 +23,6 @@ from service.job_list_feed import JobListFeed
 router = APIRouter(include_in_schema=False)
 
 _PAGE = 50
-_PING_SECONDS = 15.0
 
 
 @router.get("/")
@@ -64,14 +63,13 @@ def list_jobs(
 @router.get("/jobs/changes")
 async def watch(service: CurrentService) -> Response:
     """Tells whenever the list of jobs is no more as it was, as server-sent events."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return EventSourceResponse(_changes(service.job_list), headers=headers)
+    return service.streams.response(_changes(service.job_list))
 
 
 async def _changes(feed: JobListFeed) -> AsyncIterator[bytes]:
     with feed.subscription() as changes:
         while True:
-            has_changed = await changes.next(_PING_SECONDS)
+            has_changed = await changes.next(event_streams.PING_SECONDS)
             if changes.is_over:
                 return
             yield (

@@ -12,12 +12,13 @@ from uuid import UUID
 from fastapi import APIRouter, Header
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi.sse import format_sse_event
 from sqlalchemy import select
 
 from schemas.interface import Job
 from schemas.states import ACTIVE_STATES, EventKind
 from schemas.tables import EventRow, JobRow
+from service import event_streams
 from service.dependencies import CurrentService, JobId, Service, unknown_job
 from service.event_feed import EventFeed, JobEvent
 from workers.job_document import job_document
@@ -25,7 +26,6 @@ from workers.job_events import KEPT
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-_PING_SECONDS = 15.0
 _RETRY_MILLISECONDS = 2000
 
 LastEventId = Annotated[
@@ -72,8 +72,7 @@ async def watch(job_id: JobId, service: CurrentService, last_event_id: LastEvent
         raise unknown_job(job_id)
     if beginning.has_ended and beginning.number == last_event_id:
         return Response(status_code=HTTPStatus.NO_CONTENT)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return EventSourceResponse(_stream(service, job_id, last_event_id), headers=headers)
+    return service.streams.response(_stream(service, job_id, last_event_id))
 
 
 async def _stream(service: Service, job_id: UUID, last_event_id: int | None) -> AsyncIterator[bytes]:
@@ -91,7 +90,7 @@ async def _stream(service: Service, job_id: UUID, last_event_id: int | None) -> 
             yield _text(event)
         while not beginning.has_ended:
             try:
-                event_or_end = await subscription.next(_PING_SECONDS)
+                event_or_end = await subscription.next(event_streams.PING_SECONDS)
             except TimeoutError:
                 yield format_sse_event(comment="ping")
                 continue

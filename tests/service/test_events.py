@@ -9,16 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
 
-from schemas.states import EventKind
+from schemas.states import EventKind, JobState
 from schemas.tables import EventRow, JobRow
+from service import event_streams
 from service.routes import events as events_route
 from tests import service_processes as processes
-from tests.running_service import RunningService, assert_problem
+from tests.job_rows import job_row
+from tests.running_service import RunningService, assert_problem, running_service
 from tests.small_job import job_body, write_checkpoint
 from workers import claims, job_events
 
@@ -190,6 +192,47 @@ def test_many_clients_are_fed_by_one_poller(service: RunningService, monkeypatch
     assert feed._watched == {}
 
 
+def test_as_many_jobs_may_be_watched_as_clients_like(either: RunningService) -> None:
+    """More than the terms that SQLite takes in one expression."""
+    watched = 1100
+    with either.database.writing() as session:
+        rows = [job_row(JobState.QUEUED) for _ in range(watched)]
+        for row in rows:
+            row.last_event = 2
+        session.add_all(rows)
+        session.flush()
+        job_ids = [row.id for row in rows]
+        state = {"state": "queued", "error": None}
+        session.add_all(
+            EventRow(job_id=job_id, number=number, kind=EventKind.STATE, data=state)
+            for job_id in job_ids
+            for number in (1, 2)
+        )
+    found = either.application.state.service.events._events_after({**dict.fromkeys(job_ids, 1), uuid4(): 1})
+    assert set(found) == set(job_ids)
+    assert {tuple(event.number for event in events) for events in found.values()} == {(2,)}
+
+
+def test_one_stream_more_than_may_be_open_is_told_to_come_back(tmp_path: Path) -> None:
+    with running_service(tmp_path / "data", max_event_streams=2) as service:
+        path = f"/v1/jobs/{service.submit()}/events"
+        streams = service.application.state.service.streams
+        with service.client.stream("GET", path) as first, service.client.stream("GET", "/jobs/changes") as second:
+            assert (first.status_code, second.status_code) == (200, 200)
+            for refused in (path, "/jobs/changes"):
+                answer = service.client.get(refused)
+                problem = assert_problem(answer, 503, "unavailable")
+                assert answer.headers["retry-after"] == "10"
+                assert "2 streams of events" in problem["detail"]
+            assert streams._open == 2
+        for _ in range(600):
+            if streams._open == 0:
+                break
+            threading.Event().wait(0.05)
+        with service.client.stream("GET", path) as again:
+            assert again.status_code == 200
+
+
 def test_a_client_that_leaves_is_forgotten(service: RunningService) -> None:
     job_id = service.submit()
     feed = service.application.state.service.events
@@ -224,7 +267,7 @@ def test_a_job_that_is_removed_ends_its_streams(service: RunningService) -> None
 
 
 def test_a_quiet_stream_shows_that_it_lives(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events_route, "_PING_SECONDS", 0.1)
+    monkeypatch.setattr(event_streams, "PING_SECONDS", 0.1)
     with service.client.stream("GET", f"/v1/jobs/{service.submit()}/events") as answer:
         pings = (line for line in answer.iter_lines() if line == ": ping")
         assert [next(pings), next(pings)] == [": ping"] * 2
