@@ -43,12 +43,12 @@ def object_lines(session: Session, job_id: UUID, *, text: str, start: int) -> Ro
         ObjectRow.shape,
         ObjectRow.bytes,
         ObjectRow.state,
-        ObjectRow.error,
+        ObjectRow.error["snr_db"].as_float(),
         ObjectRow.seconds,
     )
     rows = session.execute(select(*columns).where(*wanted).order_by(ObjectRow.index).offset(start).limit(MOST_ROWS))
     lines = [
-        ObjectLine(index, name, format, shape, size, state, error and error["snr_db"], seconds)
-        for index, name, format, shape, size, state, error, seconds in rows
+        ObjectLine(index, name, format, shape, size, state, snr_db, seconds)
+        for index, name, format, shape, size, state, snr_db, seconds in rows
     ]
     return RowPage(lines, start, fitting, total, sorted({line.format for line in lines}))

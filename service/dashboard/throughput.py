@@ -16,7 +16,7 @@ from schemas.states import JobState
 from schemas.tables import ProgressSampleRow
 from service.dashboard.charts import configured, drawn
 
-MAX_POINTS = 120
+MAX_POINTS = 60
 """Points of the chart: more samples are taken together."""
 
 _PHASES = {JobState.CONVERTING: "encoding", JobState.VERIFYING: "verifying"}
@@ -34,8 +34,9 @@ class Interval:
 
 def intervals(session: Session, job_id: UUID) -> list[Interval]:
     """What the job did between its samples; what a lost worker's batch takes back shows as no throughput."""
-    query = select(ProgressSampleRow).where(ProgressSampleRow.job_id == job_id).order_by(ProgressSampleRow.at)
-    samples = session.scalars(query).all()
+    columns = (ProgressSampleRow.at, ProgressSampleRow.state, ProgressSampleRow.bytes_done)
+    query = select(*columns).where(ProgressSampleRow.job_id == job_id).order_by(ProgressSampleRow.at)
+    samples = session.execute(query).all()
     if not samples:
         return []
     step = -(-len(samples) // MAX_POINTS)
