@@ -106,7 +106,7 @@ def _choice(
     entries: list[SourceEntry] = []
     if problem is None:
         try:
-            entries = source_entries(under, service.settings)
+            entries = list(source_entries(under, service.settings))
         except SourceError as outside:
             problem = public_problem(outside, service.settings)
     return render(

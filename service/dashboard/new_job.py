@@ -207,4 +207,4 @@ def _status(faults: FormFaults | None) -> HTTPStatus:
 
 def _top_places(service: Service) -> list[SourceEntry]:
     """What lies in the source roots: a start for whoever has no scripts that look further."""
-    return source_entries("", service.settings)
+    return list(source_entries("", service.settings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -20,6 +21,5 @@ def list_sources(
     service: CurrentService, under: PlaceName = "", limit: Limit = 1000, cursor: PlaceName | None = None
 ) -> Page[SourceEntry]:
     """Folders and files in a folder below the source roots, as a job names them; without `under`, in the roots."""
-    entries = source_entries(under, service.settings)
-    rest = [entry for entry in entries if cursor is None or entry.name > cursor]
-    return Page(items=tuple(rest[:limit]), next=rest[limit - 1].name if len(rest) > limit else None)
+    found = list(islice(source_entries(under, service.settings, cursor), limit + 1))
+    return Page(items=tuple(found[:limit]), next=found[limit - 1].name if len(found) > limit else None)

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from schemas.interface import SourceEntry
+from service import source_names
 from tests.running_service import RunningService, assert_problem, running_service
+from workers.engine.sources.roots import Roots
 
 
 @pytest.fixture
@@ -71,6 +74,24 @@ def test_nothing_outside_the_roots_is_listed(two_roots: RunningService, under: s
     answer = two_roots.client.get("/v1/sources", params={"under": under})
     problem = assert_problem(answer, 422, "source")
     assert str(two_roots.settings.data) not in problem["detail"]
+
+
+def test_a_page_looks_at_no_more_than_it_shows(two_roots: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = two_roots.settings.data / "sources" / "many"
+    folder.mkdir()
+    for number in range(50):
+        (folder / f"{number:02}").write_text("")
+    looked_at: list[str] = []
+    entry = source_names._entry
+
+    def counted(place: Path, name: str, roots: Roots) -> SourceEntry | None:
+        looked_at.append(name)
+        return entry(place, name, roots)
+
+    monkeypatch.setattr(source_names, "_entry", counted)
+    names = [one["name"] for one in _listed(two_roots, under="many", limit=5, cursor="many/19")]
+    assert names == [f"many/{number}" for number in range(20, 25)]
+    assert looked_at == [*names, "many/25"]
 
 
 def test_pages_follow_each_other(two_roots: RunningService) -> None:
