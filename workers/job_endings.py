@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, delete, func, select, union
 from sqlalchemy.orm import Session
 
 from schemas.errors import JobStateError
@@ -21,7 +21,7 @@ from schemas.states import ACTIVE_STATES, JobState
 from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, ProgressSampleRow, SourceTensorRow
 from workers import claims, job_events, recipe_records
 from workers.claims import Claim
-from workers.database import Database, database_time
+from workers.database import Database, database_time, few_at_a_time
 from workers.storage import Storage
 
 logger = logging.getLogger(__name__)
@@ -130,14 +130,17 @@ def discard_unreferenced(database: Database, storage: Storage, sha256: Iterable[
     for digest in sorted(set(sha256)):
         with database.writing() as session:
             hold_stored_files(session, [digest])
-            if not session.scalar(select(_is_referenced(digest))):
+            if not _referenced(session, [digest]):
                 storage.remove_artifact(digest)
 
 
 def unreferenced(database: Database, sha256: Iterable[str]) -> set[str]:
     """Those files of the store that no job has for its artifact and no active one reads, at this moment."""
+    left = set(sha256)
     with database.reading() as session:
-        return {digest for digest in sha256 if not session.scalar(select(_is_referenced(digest)))}
+        for few in few_at_a_time(sorted(left)):
+            left -= _referenced(session, few)
+    return left
 
 
 def hold_stored_files(session: Session, sha256: Sequence[str]) -> None:
@@ -197,8 +200,8 @@ def _stored_files(job: JobRow) -> tuple[str, ...]:
     return (*(part.sha256 for part in job.parts), *(() if read is None else (read,)))
 
 
-def _is_referenced(sha256: str) -> ColumnElement[bool]:
-    return or_(
-        exists().where(ArtifactPartRow.sha256 == sha256),
-        exists().where(JobRow.state.in_(ACTIVE_STATES), JobRow.upgrade["stored_sha256"].as_string() == sha256),
-    )
+def _referenced(session: Session, sha256: Sequence[str]) -> set[str]:
+    """Those of a few files of the store that a job has for its artifact, or an active one reads."""
+    read = JobRow.upgrade["stored_sha256"].as_string()
+    made = select(ArtifactPartRow.sha256).where(ArtifactPartRow.sha256.in_(sha256))
+    return set(session.scalars(union(made, select(read).where(JobRow.state.in_(ACTIVE_STATES), read.in_(sha256)))))

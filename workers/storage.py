@@ -72,8 +72,9 @@ class Storage:
         """
         folders = self._work_folder(job_id)
         for folder in folders.glob("*"):
-            if int(folder.name) < claim_id:
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(ValueError):  # not one of ours
+                if int(folder.name) < claim_id:
+                    shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # not there, or not empty
             folders.rmdir()
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 from schemas.states import JobState
 from schemas.tables import JobRow
@@ -18,7 +18,7 @@ from tests.cli.commands import installed, refused
 from tests.job_rows import add_job
 from tests.workers.seams import SEAMS, happening
 from tests.workers.site import Site, make_site
-from workers import claims
+from workers import claims, job_endings
 from workers.database import Database
 from workers.garbage import Garbage, GarbageKind, find_garbage, remove_garbage
 from workers.identifiers import time_ordered_id
@@ -76,6 +76,29 @@ def test_what_nothing_refers_to_is_found_with_its_size_and_removed(site: Site) -
     assert foreign.is_file()
     foreign.unlink()
     assert (site.work_files(), site.artifacts()) == ([], kept)
+
+
+def test_stored_files_are_asked_for_many_at_a_time(site: Site) -> None:
+    site.advance(site.submit())
+    unused = {sha256(str(number).encode()).hexdigest() for number in range(450)}
+    read = sha256(b"read by an upgrade").hexdigest()
+    upgrading = add_job(site.database, JobState.CONVERTING)
+    with site.database.writing() as session:
+        session.get_one(JobRow, upgrading).upgrade = {"stored_sha256": read}
+    statements: list[str] = []
+    event.listen(site.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    found = job_endings.unreferenced(site.database, [*unused, *site.artifacts(), read])
+    assert found == unused
+    assert sum(one.startswith("SELECT artifact_parts") for one in statements) == 3
+
+
+def test_a_folder_that_is_not_the_service_s_stays(site: Site) -> None:
+    job_id = site.submit()
+    work = site.settings.data / "work" / str(job_id)
+    for name in ("3", "17", "lost+found"):
+        (work / name).mkdir(parents=True)
+    site.storage.discard_superseded(job_id, 17)
+    assert sorted(folder.name for folder in work.iterdir()) == ["17", "lost+found"]
 
 
 def test_nothing_of_a_job_at_work_is_garbage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
