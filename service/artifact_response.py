@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Mapping
@@ -25,9 +26,10 @@ class _RangedFileResponse(FileResponse):
 
     chunk_size = 1 << 20
 
-    def __init__(self, file: Path, *, name: str, headers: Mapping[str, str]) -> None:
-        super().__init__(file, media_type="application/octet-stream", filename=name, headers=headers)
-        self._bytes = file.stat().st_size
+    def __init__(self, file: Path, status: os.stat_result, *, name: str, headers: Mapping[str, str]) -> None:
+        kind = "application/octet-stream"
+        super().__init__(file, media_type=kind, filename=name, headers=headers, stat_result=status)
+        self._bytes = status.st_size
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = MutableHeaders(raw=list(scope["headers"]))
@@ -60,8 +62,9 @@ FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
 def artifact_response(request: Request, file: Path, *, sha256: str, name: str) -> Response:
     """One file of an artifact under the download name `name`, or 304 where the caller has it already.
 
-    Raises HTTPException 412 where the caller wants another one only (If-Match).
+    Raises HTTPException 412 where the caller wants another one only (If-Match), FileNotFoundError.
     """
+    status = file.stat()
     headers = {
         "ETag": f'"{sha256}"',
         "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(sha256)).decode()}:",
@@ -71,7 +74,7 @@ def artifact_response(request: Request, file: Path, *, sha256: str, name: str) -
         raise HTTPException(HTTPStatus.PRECONDITION_FAILED, f"{name} is another file, with the ETag {headers['ETag']}.")
     if _matches(request.headers.get("if-none-match", "").replace("W/", ""), headers["ETag"]):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return _RangedFileResponse(file, name=name, headers=headers)
+    return _RangedFileResponse(file, status, name=name, headers=headers)
 
 
 def _matches(tags: str, etag: str) -> bool:

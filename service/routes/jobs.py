@@ -211,10 +211,11 @@ def _file_response(job_id: UUID, index: str, service: Service, request: Request)
     if part is None:
         found = f"The artifact of job {job_id} has no part {index}, its last one is {len(artifact.parts) - 1}."
         raise HTTPException(HTTPStatus.NOT_FOUND, found)
-    file = service.storage.artifact(part.sha256)
-    if not file.is_file():
-        raise HTTPException(HTTPStatus.GONE, f"{part.name} of job {job_id} has been removed from the store.")
-    return artifact_response(request, file, sha256=part.sha256, name=part.name)
+    try:
+        return artifact_response(request, service.storage.artifact(part.sha256), sha256=part.sha256, name=part.name)
+    except FileNotFoundError:
+        gone = f"{part.name} of job {job_id} has been removed from the store."
+        raise HTTPException(HTTPStatus.GONE, gone) from None
 
 
 def _existing(session: Session, job_id: UUID) -> JobRow:

@@ -115,3 +115,11 @@ def test_an_artifact_that_was_removed_is_gone(service: RunningService) -> None:
     stored: Path = service.settings.data / "artifacts" / f"{job['artifact']['sha256']}.ninfer"
     stored.unlink()
     assert_problem(service.client.get(f"/v1/jobs/{job['id']}/artifact"), 410, "gone")
+
+
+def test_an_artifact_that_is_being_removed_is_gone(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks whether it is there, and then opens it, is too late."""
+    job = service.work(service.submit())
+    (service.settings.data / "artifacts" / f"{job['artifact']['sha256']}.ninfer").unlink()
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    assert_problem(service.client.get(f"/v1/jobs/{job['id']}/artifact"), 410, "gone")
