@@ -5,6 +5,8 @@ A directory may be large, and whoever asks for many at once is not to keep other
 
 from __future__ import annotations
 
+import json
+
 from anyio import CapacityLimiter, to_thread
 
 from schemas.errors import SourceError
@@ -36,6 +38,23 @@ async def inspected_artifact(service: Service, named: str) -> InspectionDocument
 async def inspected_beginning(data: bytes) -> InspectionDocument:
     """The artifact whose entry file begins with `data`, by its header and directory. Raises ArtifactError."""
     return await to_thread.run_sync(_beginning, data, limiter=_threads)
+
+
+async def inspection_json(document: InspectionDocument) -> bytes:
+    """The document as an answer has it."""
+    return await to_thread.run_sync(_json, document, limiter=_threads)
+
+
+def _json(document: InspectionDocument) -> bytes:
+    """Object by object: one call for all of them would hold every other thread up for as long as it takes."""
+    encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    members = (
+        f"{encoded(name)}:[{','.join(map(encoded, value))}]"
+        if isinstance(value, list)
+        else f"{encoded(name)}:{encoded(value)}"
+        for name, value in document.items()
+    )
+    return f"{{{','.join(members)}}}".encode()
 
 
 def _artifact(service: Service, named: str) -> InspectionDocument:

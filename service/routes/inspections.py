@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import ValidationError
 
 from schemas.errors import SourceError
@@ -15,7 +15,7 @@ from schemas.interface import IdentityInspection, InspectionRequest, ModelInspec
 from service.content_types import JSON, OCTETS, content_type
 from service.dependencies import CurrentService
 from service.description import problems
-from service.inspections import inspected_artifact, inspected_beginning
+from service.inspections import inspected_artifact, inspected_beginning, inspection_json
 from workers.engine.sources.json_object import parse_object
 
 router = APIRouter(prefix="/v1/inspections", tags=["inspections"])
@@ -40,9 +40,10 @@ async def inspect(request: Request, service: CurrentService) -> Response:
     bytes are sent, header and directory at least."""
     kind = content_type(request, (JSON, OCTETS))
     body = await request.body()
-    if kind == OCTETS:
-        return JSONResponse(await inspected_beginning(body))
-    return JSONResponse(await inspected_artifact(service, _request(body).artifact))
+    document = await (
+        inspected_beginning(body) if kind == OCTETS else inspected_artifact(service, _request(body).artifact)
+    )
+    return Response(await inspection_json(document), media_type=JSON)
 
 
 def _request(body: bytes) -> InspectionRequest:

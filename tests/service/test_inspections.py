@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.responses import JSONResponse
 
 from schemas.interface import IdentityInspection, ModelInspection
 from service.inspection_document import found_strays, inspection_document
+from service.inspections import inspection_json
 from tests.container.samples import OBJECTS_TEXT, TEXT_1, TEXT_2, file_bytes
 from tests.parted_job import NAMES, PublishedModel, published_model
 from tests.running_service import RunningService, assert_problem, running_service
@@ -195,3 +198,25 @@ def test_a_gap_too_large_to_be_read_is_told(shared: RunningService, monkeypatch:
     _place(shared, "gaps.ninfer", _TWO)
     [stray] = _inspect(shared, "gaps.ninfer")["strays"]
     assert stray.startswith("not looked at: expected at most 100 bytes between objects")
+
+
+def test_a_large_directory_holds_nobody_up_on_its_way_out() -> None:
+    objects = [{"name": f"layer.{index}", "kind": "tensor", "shape": [index, 64]} for index in range(100_000)]
+    document = {"name": None, "parts": [], "components": {"text": {"é": [1.5]}}, "objects": objects}
+    ticks = 0
+
+    async def ticking() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    async def answered() -> bytes:
+        beside = asyncio.create_task(ticking())
+        try:
+            return await inspection_json(document)
+        finally:
+            beside.cancel()
+
+    assert asyncio.run(answered()) == JSONResponse(document).body
+    assert ticks > 5, "one call for the whole lets the loop run before and after it at most"
