@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,8 +18,10 @@ from service.cli.options import (
     JsonOption,
     LetOption,
     PartBytesOption,
+    Place,
     integers_by_name,
-    require_each_once,
+    parse_named_place,
+    places_by_name,
     usage_error,
 )
 from service.cli.recipe_argument import recipe_file
@@ -31,22 +31,6 @@ from workers.engine.recipe.document_text import read_text_document
 from workers.engine.recipe.registered import registered_ids
 
 EXIT_NOT_READY = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RemotePlace:
-    """`NAME=WHERE`: where the service finds something that a recipe names."""
-
-    name: str
-    where: str
-
-
-def parse_remote_place(text: str) -> RemotePlace:
-    """Raises BadParameter for anything but NAME=WHERE."""
-    name, _, where = text.partition("=")
-    if not name or not where:
-        raise typer.BadParameter(f"expected NAME=WHERE, found {text!r}")
-    return RemotePlace(name, where)
 
 
 def add_commands(application: typer.Typer) -> None:
@@ -60,20 +44,20 @@ def submit(
     ],
     url: UrlOption,
     source: Annotated[
-        list[RemotePlace] | None,
+        list[Place] | None,
         typer.Option(
             "--source",
             metavar="NAME=WHERE",
-            parser=parse_remote_place,
+            parser=parse_named_place,
             help="Where the service finds a source of the recipe. Once for each source.",
         ),
     ] = None,
     resource: Annotated[
-        list[RemotePlace] | None,
+        list[Place] | None,
         typer.Option(
             "--resource",
             metavar="NAME=WHERE",
-            parser=parse_remote_place,
+            parser=parse_named_place,
             help="Another place for a resource than the one that the recipe names.",
         ),
     ] = None,
@@ -101,8 +85,8 @@ def submit(
     job all the same."""
     request = _request(
         recipe=_recipe(recipe),
-        sources=_by_name(source, "--source"),
-        resources=_by_name(resource, "--resource"),
+        sources=places_by_name(source, "--source"),
+        resources=places_by_name(resource, "--resource"),
         let=integers_by_name(let, "--let"),
         framing=framing if framing == "auto" else int(framing),
         part_bytes=part_bytes,
@@ -157,11 +141,6 @@ def _request(**members: Any) -> JobRequest:
     except ValidationError as error:
         first = error.errors()[0]
         usage_error(f"{'/'.join(map(str, first['loc']))}: {first['msg']}")
-
-
-def _by_name(places: Sequence[RemotePlace] | None, option: str) -> dict[str, str]:
-    require_each_once([place.name for place in places or ()], option)
-    return {place.name: place.where for place in places or ()}
 
 
 def _say_end(job: Job) -> None:

@@ -34,15 +34,21 @@ class NamedInteger:
     value: int
 
 
-def parse_place(text: str) -> Place:
-    """Raises BadParameter for anything but NAME=WHERE, and for a URI of another scheme than those that are fetched."""
+def parse_named_place(text: str) -> Place:
+    """Raises BadParameter for anything but NAME=WHERE."""
     name, _, where = text.partition("=")
     if not name or not where:
         raise typer.BadParameter(f"expected NAME=WHERE, found {text!r}")
-    if _URI.match(where) and not where.startswith(_FETCHED):
-        forms = "a path, hf:ORG/NAME@REVISION or https://HOST/FILE#sha256=HEX"
-        raise typer.BadParameter(f"expected {forms}, found {where!r}")
     return Place(name, where)
+
+
+def parse_place(text: str) -> Place:
+    """Raises BadParameter for anything but NAME=WHERE, and for a URI of another scheme than those that are fetched."""
+    place = parse_named_place(text)
+    if _URI.match(place.where) and not place.where.startswith(_FETCHED):
+        forms = "a path, hf:ORG/NAME@REVISION or https://HOST/FILE#sha256=HEX"
+        raise typer.BadParameter(f"expected {forms}, found {place.where!r}")
+    return place
 
 
 def parse_named_integer(text: str) -> NamedInteger:
