@@ -63,6 +63,22 @@ class Fault:
         return f"{self.at or '/'}: {self.message}"
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigFault(Fault):
+    """A member of the config.json of a source that is not as the recipe expects it: the source's name, the member's
+    JSON pointer into the file, and the difference in words."""
+
+    source: str
+    member: str
+    difference: str
+
+    @classmethod
+    def of(cls, source: str, source_at: str, found: Fault) -> ConfigFault:
+        """The fault of a recipe, whose source is at `source_at`, for one in that source's config.json."""
+        message = f"config.json of {source}: {found.message}"
+        return cls(f"{source_at}/config{found.at}", message, source, found.at, found.message)
+
+
 class FaultyDocumentError(NinforgeError):
     """Base of errors that report the faults of a document all at once: in `faults` as many as a program takes, then how
     many more there are; in words as many as a person reads."""

@@ -12,7 +12,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from schemas.errors import DeviceError, Fault, KeyReusedError, NinforgeError, RecipeError
+from schemas.errors import (
+    ConfigFault,
+    DeviceError,
+    Fault,
+    FaultyDocumentError,
+    KeyReusedError,
+    NinforgeError,
+    RecipeError,
+)
 from schemas.interface import Job, JobRequest, SourceEntry
 from schemas.problems import Problem
 from service.dashboard.chosen_recipe import ChosenRecipe, chosen_recipe, registered_options, stored_options
@@ -25,9 +33,10 @@ from service.routes import jobs
 from service.source_names import source_entries
 from service.submissions import require_device, submission_of
 from service.submitting_once import SubmissionKey
-from workers.public_problems import public_problem
+from workers.public_problems import public_problem, without_places
 from workers.remote.fetching import fetchable_origins
 from workers.remote.hosts import SourceHosts
+from workers.settings import Settings
 from workers.submission import plan_submission
 
 _PATH = "/jobs/new"
@@ -45,15 +54,6 @@ router = APIRouter(include_in_schema=False, prefix=_PATH)
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigDifference:
-    """A member of a source's config.json that is not as the recipe expects it."""
-
-    source: str
-    member: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class FormFaults:
     """What is wrong with a form, where a page shows it: at fields by their names, in config members, and elsewhere, in
     the pasted text at its lines."""
@@ -61,7 +61,7 @@ class FormFaults:
     problem: Problem | None = None
     next_step: str = _OTHERWISE
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    configs: tuple[ConfigDifference, ...] = ()
+    configs: tuple[ConfigFault, ...] = ()
     others: tuple[LocatedFault, ...] = ()
 
     @property
@@ -140,15 +140,14 @@ def _faults(
     """What an error says, each fault where it belongs. Before a pasted text has become a recipe, all lead into it."""
     found = None if isinstance(error, FormFaultsError) else public_problem(error, service.settings)
     fields: dict[str, list[str]] = defaultdict(list)
-    configs: list[ConfigDifference] = []
+    configs: list[ConfigFault] = []
     others: list[Fault] = []
-    for fault in _all_faults(error, found):
+    for fault in _all_faults(error, service.settings):
         name = field_of(fault.at) if chosen is not None or not form.text else None
-        difference = _config_difference(fault)
-        if name is not None:
+        if isinstance(fault, ConfigFault):
+            configs.append(replace(fault, difference=without_places(fault.difference, service.settings)))
+        elif name is not None:
             fields[name].append(fault.message)
-        elif difference is not None:
-            configs.append(difference)
         else:
             others.append(fault)
     located = (
@@ -160,23 +159,13 @@ def _faults(
     return FormFaults(found, next_step, fields, tuple(configs), tuple(located))
 
 
-def _all_faults(error: NinforgeError | FormFaultsError, found: Problem | None) -> Sequence[Fault]:
+def _all_faults(error: NinforgeError | FormFaultsError, settings: Settings) -> Sequence[Fault]:
     if isinstance(error, FormFaultsError):
         return error.faults
     if isinstance(error, DeviceError):
         return [Fault(error.where, f"expected {error.expected}, found {error.found}")]
-    return [Fault(one.at, one.message) for one in (found.errors if found else None) or ()]
-
-
-def _config_difference(fault: Fault) -> ConfigDifference | None:
-    """What planning says of a member of a config.json."""
-    _, *tokens = fault.at.split("/", 4)
-    if len(tokens) < 4 or (tokens[0], tokens[2]) != ("sources", "config"):
-        return None
-    where, _, message = fault.message.partition(": ")
-    if where != f"config.json of {tokens[1]}":
-        return None
-    return ConfigDifference(tokens[1], f"/{tokens[3]}", message)
+    found = error.faults if isinstance(error, FaultyDocumentError) else ()
+    return [replace(one, message=without_places(one.message, settings)) for one in found]
 
 
 def _page(

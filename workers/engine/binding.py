@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas.errors import Fault, SourceError
+from schemas.errors import ConfigFault, Fault, SourceError
 from schemas.recipe.expanded import ExpandedRecipe, ExpandedResource, ExpandedSource, SourceKind
 from workers.engine.recipe.inference import TensorType
 from workers.engine.sources.checkpoint import Checkpoint, open_checkpoint
@@ -84,14 +84,11 @@ def _unbound(source: ExpandedSource) -> SourceError:
     return SourceError(f"source {source.name}", expected=f"a place, as in {source.name}=WHERE", found=found)
 
 
-def _config_faults(source: ExpandedSource, checkpoint: Checkpoint) -> list[Fault]:
+def _config_faults(source: ExpandedSource, checkpoint: Checkpoint) -> list[ConfigFault]:
     if source.config is None:
         return []
     differences = config_differences(source.config, checkpoint.config())
-    return [
-        Fault(f"{source.at}/config{found.at}", f"config.json of {source.name}: {found.message}")
-        for found in differences
-    ]
+    return [ConfigFault.of(source.name, source.at, found) for found in differences]
 
 
 def _resource(
