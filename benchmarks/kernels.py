@@ -29,6 +29,8 @@ MEMCPY_BYTES = 512 << 20
 RUNS = 5
 DTYPES = {"BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32}
 
+CASTS = (("BF16", "FP32", "exact"), ("F16", "FP32", "exact"), ("F32", "BF16", "rne"), ("F16", "BF16", "rne"))
+
 Work = Callable[[], object]
 
 
@@ -121,6 +123,10 @@ def _kernels() -> Iterator[tuple[str, int, Callable[[], Work]]]:
                     yield name, source.nbytes, partial(_grouped, source, dtype, format, row.geometry.code_bits, what)
                 elif format is Format.FP8_E4M3FN_ROW_BF16S:
                     yield name, source.nbytes, partial(_fp8_row, source, dtype, what)
+    for dtype, to, rule in CASTS:
+        source = _weights(dtype)
+        for what in ("cast", "derive cast"):
+            yield f"{what} {dtype} to {to}, {rule}", source.nbytes, partial(_cast, source, dtype, to, rule, what)
     size = SCALE_ROWS * COLUMNS // 16
     yield "swizzle NVFP4 scales", size, partial(_scales, "swizzle")
     yield "compare swizzled scales", size, partial(_scales, "compare")
@@ -150,6 +156,12 @@ def _fp8_row(source: Bytes, dtype: str, what: str) -> Work:
     if what == "count words of":
         return lambda: _native.histogram_fp8_row(COLUMNS, codes, scales)
     return lambda: _native.derive_fp8_row(source, dtype, COLUMNS, codes, scales, what != "derive")
+
+
+def _cast(source: Bytes, dtype: str, to: str, rule: str, what: str) -> Work:
+    out = aligned_bytes(ROWS * COLUMNS * (4 if to == "FP32" else 2))
+    cast = _native.cast if what == "cast" else _native.derive_cast
+    return lambda: cast(source, dtype, to, rule, out)
 
 
 def _scales(what: str) -> Work:

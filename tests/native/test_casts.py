@@ -11,6 +11,8 @@ import pytest
 from tests.native.planes import as_bytes, place
 from workers import _native
 
+pytestmark = pytest.mark.usefixtures("every_instruction_set")
+
 ALL_16 = np.arange(1 << 16, dtype=np.uint16)
 RESULT: dict[str, type[np.uint16] | type[np.uint32]] = {"BF16": np.uint16, "FP32": np.uint32, "I32": np.uint32}
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "../prefetch.h"
 #include "encoder.h"
 #include "vector_kernels.h"
 
@@ -43,7 +44,10 @@ private:
         const RowScale chosen = row_scale(amax);
         if (!is_finite(chosen.inverse)) return false;
         *scale = static_cast<u16>(chosen.word);
-        for (std::size_t i = 0; i < whole; i += kBlock) encode_block(words + i, chosen.inverse, codes + i);
+        for (std::size_t i = 0; i < whole; i += kBlock) {
+            prefetch(words + i, k * sizeof(Word), kBlock * sizeof(Word));   // of the next row
+            encode_block(words + i, chosen.inverse, codes + i);
+        }
         u8 rest[kBlock];
         encode_block(padded, chosen.inverse, rest);
         std::memcpy(codes + whole, rest, k - whole);

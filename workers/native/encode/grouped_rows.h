@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "../prefetch.h"
 #include "../row_split.h"
 #include "encoder.h"
 #include "vector_kernels.h"
@@ -73,7 +74,10 @@ private:
         for (const u16 scale : scales) legal &= scale < 0x7C00;
         if (!legal) return false;
         std::memcpy(to.scales, scales, count * 2);
-        for (std::size_t i = 0; i < count; ++i) encode_group(words + i * kGroup, inverses[i], to.after(i));
+        for (std::size_t i = 0; i < count; ++i) {
+            prefetch(words + i * kGroup, kPage, kGroup * sizeof(Word));
+            encode_group(words + i * kGroup, inverses[i], to.after(i));
+        }
         return true;
     }
 

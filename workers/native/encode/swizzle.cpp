@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "../prefetch.h"
+
 namespace ninforge::encode {
 
 namespace {
@@ -36,15 +38,22 @@ void swizzle_one(const std::uint8_t* scales, std::size_t stride, std::uint8_t* t
 
 void swizzle_scales(const std::uint8_t* scales, std::size_t rows, std::size_t k, std::uint8_t* out) {
     constexpr std::size_t kLine = 4;   // rows whose quads fill 64 bytes of a tile
-    const std::size_t quads = k / 64, stride = quads * kQuad;
+    const std::size_t quads = k / 64, stride = quads * kQuad, band = kTileRows * stride;
     for (std::size_t row = 0; row < rows; row += kTileRows) {
+        const std::uint8_t* scales_of_rows = scales + row * stride;
+        std::uint8_t* tiles = out + row * stride;
+        std::size_t done = 0;   // of this band of rows; as far into the next one is asked for
         for (std::size_t n = 0; n < kApart; n += kLine) {
-            const std::uint8_t* from = scales + (row + n) * stride;
-            std::uint8_t* to = out + row * stride + n * 16;
+            const std::uint8_t* from = scales_of_rows + n * stride;
+            std::uint8_t* to = tiles + n * 16;
             std::size_t quad = 0;
-            for (; quad + 4 <= quads; quad += 4)
-                for (std::size_t i = 0; i < kLine; ++i)
+            for (; quad + 4 <= quads; quad += 4) {
+                for (std::size_t i = 0; i < kLine; ++i, done += 64) {
+                    prefetch_early(scales_of_rows, band + done);
+                    prefetch_early(tiles, band + done);
                     swizzle_four(from + i * stride + quad * kQuad, stride, to + i * 16 + quad * kTile);
+                }
+            }
             for (; quad < quads; ++quad)
                 for (std::size_t i = 0; i < kLine; ++i)
                     swizzle_one(from + i * stride + quad * kQuad, stride, to + i * 16 + quad * kTile);

@@ -17,6 +17,9 @@ struct VectorKernels {
                            GroupedPlanes planes);
     std::size_t (*fp8_row)(const std::uint8_t* source, Dtype dtype, std::size_t rows, std::size_t k,
                            std::uint8_t* codes, std::uint8_t* scales);
+    // Casts of recipe.md; stops before some words of which the rule refuses one.
+    std::size_t (*cast)(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
+                        std::uint8_t* out);
 };
 
 extern const VectorKernels kAvx2Kernels, kAvx512Kernels, kNeonKernels;

@@ -4,6 +4,7 @@
 
 #include "exact.h"
 #include "source_words.h"
+#include "vector_kernels.h"
 
 namespace ninforge::verify {
 namespace {
@@ -138,9 +139,7 @@ Refusal derive_i32(const std::uint8_t* source, Dtype from, std::size_t count, st
     }
 }
 
-}  // namespace
-
-std::optional<Fault> derive_cast(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
+Refusal derive_rest(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
                     std::uint8_t* out) {
     switch (to) {
         case DirectFormat::kBf16:
@@ -150,6 +149,17 @@ std::optional<Fault> derive_cast(const std::uint8_t* source, Dtype from, DirectF
         default:
             return derive_i32(source, from, count, out);
     }
+}
+
+}  // namespace
+
+std::optional<Fault> derive_cast(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
+                    std::uint8_t* out) {
+    const VectorKernels* vector = vector_kernels();
+    const std::size_t done = vector ? vector->cast(source, from, to, rule, count, out) : 0;
+    auto fault = derive_rest(source + done * bytes_of(from), from, to, rule, count - done, out + done * bytes_of(to));
+    if (fault) fault->column += done;
+    return fault;
 }
 
 }  // namespace ninforge::verify

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../prefetch.h"
 #include "scale_tiles.h"
 
 namespace ninforge::verify {
@@ -17,10 +18,15 @@ std::uint64_t little_endian(const std::uint8_t* bytes, std::size_t count) {
 // Whether the scales of 128 rows lie where they belong: swizzled_offset grows by 512 with every fourth g, by 16 with n up to
 // 32, and by 4 with every 32 of n.
 bool tiles_are_right(const std::uint8_t* natural, std::size_t groups, const std::uint8_t* stored) {
+    const std::size_t band = 128 * groups;
+    std::size_t done = 0;   // of these rows; as far into the next ones is asked for
     std::uint32_t different = 0;
     for (std::size_t n = 0; n < 32; n += 4) {
         for (std::size_t g = 0; g < groups; g += 4) {
             const std::uint8_t* line = stored + g / 4 * 512 + n * 16;   // 16 scales of each of four rows
+            prefetch_early(natural, band + done);
+            prefetch_early(stored, band + done);
+            done += 64;
             for (std::size_t i = 0; i < 16; ++i) {
                 std::uint32_t expected, found;
                 std::memcpy(&expected, natural + (n + i / 4 + 32 * (i % 4)) * groups + g, sizeof(expected));

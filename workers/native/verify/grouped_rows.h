@@ -1,13 +1,13 @@
 // Whether rows of the grouped formats are what the source gives (numeric-formats.md 5 to 7), sixteen groups at a time over
 // the vectors of one instruction set.
 //
-// No code is derived here. A scale is found in binary64 and compared; a code is right if no other is nearer to the
-// quotient that it stands for.
+// A scale is found in binary64 and compared. A code is right if it is the whole number that is nearest to the quotient that
+// it stands for, the even one of two as near; quotients past the last codes are bounded first.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
+#include "../prefetch.h"
 #include "../row_split.h"
 #include "grouped_codes.h"
 #include "row_sums.h"
@@ -23,7 +23,7 @@ public:
     static std::size_t confirm(const std::uint8_t* source, std::size_t rows, std::size_t k, StoredPlanes stored,
                                ErrorSums* sums) {
         const RowSplit split = RowSplit::of(kBits, k);
-        RowSums<Lanes> row_sums;
+        Sums row_sums;
         for (std::size_t row = 0; row < rows; ++row) {
             const StoredPlanes of_row{stored.codes + row * split.code_row(), stored.high + row * split.high_row(),
                                       stored.scales + row * split.scale_row()};
@@ -38,9 +38,13 @@ private:
     using Source = SourceLanes<Lanes, Words>;
     using Floats = typename Lanes::Floats;
     using Integers = typename Lanes::Integers;
+    using Shorts = typename Lanes::Shorts;
     using Doubles = typename Lanes::Doubles;
     using Word = typename Words::Word;
-    static constexpr std::size_t kGroup = Format::kGroup, kBatch = 16;
+    using Sums = RowSums<Lanes, Word>;
+    static constexpr std::size_t kGroup = Format::kGroup, kGroupBytes = kGroup * sizeof(Word), kBatch = 16;
+    static constexpr std::size_t kShorts = sizeof(Shorts) / 2;
+    static constexpr int kPlace = 16 - kBits, kUnit = 1 << kPlace;   // unpacked codes are the upper bits of 16
 
     static StoredPlanes after(StoredPlanes planes, std::size_t groups) {
         return {planes.codes + groups * Format::kBaseBytes, planes.high + groups * Format::kHighBytes,
@@ -48,7 +52,7 @@ private:
     }
 
     static bool confirm_row(const std::uint8_t* words, std::size_t k, std::size_t groups, StoredPlanes stored,
-                            RowSums<Lanes>& sums) {
+                            Sums& sums) {
         const std::size_t full = k / kGroup;
         for (std::size_t group = 0; group < full; group += kBatch) {
             const std::size_t count = full - group < kBatch ? full - group : kBatch;
@@ -63,31 +67,37 @@ private:
         return true;
     }
 
-    static bool confirm_groups(const std::uint8_t* words, std::size_t count, StoredPlanes stored, RowSums<Lanes>& sums) {
+    static bool confirm_groups(const std::uint8_t* words, std::size_t count, StoredPlanes stored, Sums& sums) {
         alignas(64) Word magnitudes[kBatch] = {};
         alignas(64) std::uint16_t scale_words[kBatch] = {};
-        alignas(64) float inverses[kBatch], scales[kBatch];
         std::memcpy(scale_words, stored.scales, count * 2);
-        std::uint64_t largest = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            magnitudes[i] = static_cast<Word>(Source::largest_magnitude(words + i * kGroupBytes, kGroup));
+        alignas(64) float inverses[kBatch], scales[kBatch];
+        const Judged scale = confirm_scales(magnitudes, scale_words, scales, inverses);
+        if (!scale.right) return false;
+        Shorts wrong{};
         for (std::size_t i = 0; i < count; ++i) {
-            const auto magnitude = Source::largest_magnitude(words + i * kGroup * sizeof(Word), kGroup);
-            magnitudes[i] = static_cast<Word>(magnitude);
-            largest = std::max(largest, static_cast<std::uint64_t>(magnitude));
+            prefetch(words + i * kGroupBytes, kPage, kGroupBytes);
+            wrong |= differences(words + i * kGroupBytes, inverses[i], after(stored, i));
+            if constexpr (kStatistics) add_statistics(words + i * kGroupBytes, scales[i], after(stored, i), sums);
         }
-        if (largest >= Words::kInfinity || !confirm_scales(magnitudes, scale_words, scales, inverses)) return false;
-        Integers farthest{};
-        for (std::size_t i = 0; i < count; ++i) {
-            const Integers distance = distances(words + i * kGroup * sizeof(Word), {inverses[i], scales[i]},
-                                                after(stored, i), sums);
-            farthest = distance > farthest ? distance : farthest;
-        }
-        return Lanes::largest(farthest) <= __builtin_bit_cast(std::int32_t, 0.5f);
+        if (scale.bounds_codes) return !Lanes::any(wrong);
+        for (std::size_t i = 0; i < count; ++i)
+            if (!confirm_bounded(words + i * kGroupBytes, inverses[i], after(stored, i))) return false;
+        return true;
     }
 
-    // Whether each scale is the one of its group's largest magnitude; gives scales and reciprocals as numbers. Quotients
-    // of binary32 numbers may be rounded to binary64 on their way to binary32.
-    static bool confirm_scales(const Word* magnitudes, const std::uint16_t* words, float* scales, float* inverses) {
+    struct Judged {
+        bool right;          // each scale is the one of its group's largest magnitude
+        bool bounds_codes;   // and no quotient is nearer to a number past the last code
+    };
+
+    // Gives scales, of codes that are kUnit times as large, and reciprocals as numbers. Quotients of binary32 numbers may
+    // be rounded to binary64 on their way to binary32.
+    static Judged confirm_scales(const Word* magnitudes, const std::uint16_t* words, float* scales, float* inverses) {
         typename Lanes::Longs right = ~typename Lanes::Longs{};
+        Integers bounds = ~Integers{};
         for (std::size_t i = 0; i < kBatch; i += Source::kLanes) {
             const Floats amax = Source::values(reinterpret_cast<const std::uint8_t*>(magnitudes + i));
             const Floats stored = Lanes::binary16(load<typename Lanes::Halves>(
@@ -96,13 +106,15 @@ private:
             const Halved second = confirm_half(Lanes::second_half(amax), Lanes::second_half(stored));
             right &= first.right & second.right;
             const Floats inverse = Lanes::join(first.inverse, second.inverse);
-            std::memcpy(scales + i, &stored, sizeof(stored));
+            const Floats scale = stored * (1.0f / kUnit);
+            bounds &= amax * inverse < Format::kMax + 0.5f;
+            std::memcpy(scales + i, &scale, sizeof(scale));
             std::memcpy(inverses + i, &inverse, sizeof(inverse));
         }
         // A negative zero is no scale; other negative words, infinities and NaN are never equal to one.
         std::uint32_t signs = 0;
         for (std::size_t i = 0; i < kBatch; ++i) signs |= words[i];
-        return (signs & 0x8000) == 0 && Lanes::every(right);
+        return {(signs & 0x8000) == 0 && Lanes::every(right), Lanes::every(bounds)};
     }
 
     struct Halved {
@@ -127,78 +139,36 @@ private:
         return (values + large) - large;
     }
 
-    // What codes of a group are multiplied with to get the quotients that they stand for, and to get their values back.
-    struct Factors {
-        float inverse;
-        float scale;
-    };
+    // Not zero where a code is not the whole number nearest to its quotient.
+    static Shorts differences(const std::uint8_t* words, float inverse, StoredPlanes stored) {
+        Shorts codes[kGroup / kShorts], wrong{};
+        Lanes::template unpack_codes<kBits>(stored.codes, stored.high, codes);
+        for (std::size_t i = 0; i < kGroup / kShorts; ++i)
+            wrong |= (Lanes::nearest(Words{}, words + i * kShorts * sizeof(Word), inverse) << kPlace) ^ codes[i];
+        return wrong;
+    }
 
-    // How far codes are from their quotients at most, lane by lane, as words of binary32 and one more for an odd code,
-    // which does not reach a tie. No distance of a half or less is rounded, and none that is more is rounded to a half
-    // but for the codes 1 and -1, which are odd.
-    static Integers distances(const std::uint8_t* words, Factors factors, StoredPlanes stored, RowSums<Lanes>& sums) {
-        alignas(64) std::int8_t codes[64];
-        unpack(stored, codes);
-        Integers farthest{};
+    // The same where quotients may be past the last codes: whether all codes are right.
+    [[gnu::noinline]] static bool confirm_bounded(const std::uint8_t* words, float inverse, StoredPlanes stored) {
+        alignas(64) std::int16_t codes[kGroup];
+        Lanes::template unpack_codes<kBits>(stored.codes, stored.high, reinterpret_cast<Shorts*>(codes));
+        Integers wrong{};
         for (std::size_t i = 0; i < kGroup; i += Source::kLanes) {
-            const Floats values = Source::values(words + i * sizeof(Word));
-            const Floats above = Lanes::larger(values * factors.inverse, Floats{} + Format::kMin);
-            const Floats quotient = Lanes::smaller(above, Floats{} + Format::kMax);
-            const Integers code = Lanes::extend_codes(codes + i);
-            const Floats nearest = __builtin_convertvector(code, Floats);
-            const Integers distance = ((Integers)(quotient - nearest) & 0x7FFFFFFF) + (code & 1);
-            farthest = distance > farthest ? distance : farthest;
-            if constexpr (kStatistics) sums.template add<Word>(i, nearest * factors.scale, values);
+            const Floats above = Lanes::larger(Source::values(words + i * sizeof(Word)) * inverse, Floats{} + Format::kMin);
+            wrong |= (Lanes::nearest(Lanes::smaller(above, Floats{} + Format::kMax)) << kPlace) ^ Lanes::extend(codes + i);
         }
-        return farthest;
+        return Lanes::every(wrong == 0);
     }
 
-    // The signed codes of a group, one a byte.
-    static void unpack(StoredPlanes stored, std::int8_t* codes) {
-        if constexpr (kBits == 8) {
-            std::memcpy(codes, stored.codes, kGroup);
-        } else {
-            using Bytes = typename Lanes::Bytes;
-            alignas(64) std::uint8_t low[64], high[64];
-            spread<4>(stored.codes, 32, low);
-            if constexpr (kBits > 4) spread_high(stored.high, high);
-            constexpr std::int8_t kSign = 1 << (kBits - 1);
-            for (std::size_t at = 0; at < 64; at += sizeof(Bytes)) {
-                auto word = load<Bytes>(low + at, 0);
-                if constexpr (kBits > 4) word |= load<Bytes>(high + at, 0);
-                const Bytes code = (word ^ kSign) - kSign;
-                std::memcpy(codes + at, &code, sizeof(code));
-            }
+    static void add_statistics(const std::uint8_t* words, float scale, StoredPlanes stored, Sums& sums) {
+        alignas(64) std::int16_t codes[kGroup];
+        Lanes::template unpack_codes<kBits>(stored.codes, stored.high, reinterpret_cast<Shorts*>(codes));
+        typename Sums::Elements elements;
+        for (std::size_t i = 0; i < kGroup; i += Source::kLanes) {
+            const Floats code = __builtin_convertvector(Lanes::extend(codes + i), Floats);
+            elements.put(i, code * scale, Source::values(words + i * sizeof(Word)));
         }
-    }
-
-    static void spread_high(const std::uint8_t* high, std::uint8_t* lanes) {
-        alignas(64) std::uint8_t nibbles[64], pairs[64];
-        if constexpr (kBits == 6) {
-            spread<4>(high, 16, nibbles);
-            spread<2, 4>(nibbles, 32, lanes);
-        } else {
-            const auto two = halves<4, 0>(Lanes::extend_eight(high));
-            std::memcpy(nibbles, &two, sizeof(two));
-            spread<2>(nibbles, 16, pairs);
-            spread<1, 4>(pairs, 32, lanes);
-        }
-    }
-
-    // Makes two bytes of each: its low kWidth bits, and the kWidth bits above them, from bit kPlace on.
-    template <int kWidth, int kPlace = 0>
-    static void spread(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
-        constexpr std::size_t kStep = sizeof(typename Lanes::Shorts) / 2;
-        for (std::size_t at = 0; at < count; at += kStep) {
-            const auto two = halves<kWidth, kPlace>(Lanes::extend_bytes(from + at));
-            std::memcpy(to + 2 * at, &two, sizeof(two));
-        }
-    }
-
-    template <int kWidth, int kPlace>
-    static typename Lanes::Shorts halves(typename Lanes::Shorts bytes) {
-        constexpr std::int16_t kMask = ((1 << kWidth) - 1) * 0x0101;
-        return ((bytes | bytes << (8 - kWidth)) & kMask) << kPlace;
+        sums.add(elements, kGroup);
     }
 };
 

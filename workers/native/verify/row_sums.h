@@ -6,33 +6,63 @@
 #include <cstdint>
 #include <cstring>
 
+#include "source_words.h"
 #include "vector_kernels.h"
 
 namespace ninforge::verify {
 namespace {
 
-template <class Lanes>
+template <class Lanes, class Word>
 class RowSums {
 public:
     using Floats = typename Lanes::Floats;
 
-    // Adds the elements from `first` on in a row, as many as Floats holds: what they decode to, and the source. The
-    // difference of a decoded weight and a source word of 16 bits is a binary32 number: both are whole numbers of a unit
-    // that goes into the larger of the two, and so into the difference, less than 2^24 times.
-    template <class Word>
-    void add(std::size_t first, Floats decoded, Floats source) {
-        const Doubles x = Lanes::first_half(source), y = Lanes::second_half(source);
-        if constexpr (sizeof(Word) == 2) {
-            const Floats error = decoded - source;
-            largest_float_ = Lanes::larger((Floats)((Integers)error & 0x7FFFFFFF), largest_float_);
-            add_half(first, Lanes::first_half(error), x);
-            add_half(first + kDoubles, Lanes::second_half(error), y);
-        } else {
-            const Doubles error = Lanes::first_half(decoded) - x, second = Lanes::second_half(decoded) - y;
-            largest_ = Lanes::larger(absolute(error), Lanes::larger(absolute(second), largest_));
-            add_half(first, error, x);
-            add_half(first + kDoubles, second, y);
+    // The difference of a decoded weight and a source word of 16 bits is a binary32 number: both are whole numbers of a
+    // unit that goes into the larger of the two, and so into the difference, less than 2^24 times.
+    static constexpr bool kExact = sizeof(Word) == 2;
+
+    // Some elements of a row: the source, and what they decode to, or the difference where that is exact.
+    struct Elements {
+        static constexpr std::size_t kMost = 64;
+
+        // Puts down as many as Floats has lanes.
+        void put(std::size_t at, Floats weights, Floats values) {
+            const Floats kept = kExact ? weights - values : weights;
+            std::memcpy(decoded + at, &kept, sizeof(kept));
+            std::memcpy(source + at, &values, sizeof(values));
         }
+
+        alignas(64) float decoded[kMost];
+        alignas(64) float source[kMost];
+    };
+
+    // Adds the next `count` elements of a row, a multiple of kPartials.
+    void add(const Elements& elements, std::size_t count) {
+        Doubles errors[kVectors], signals[kVectors], largest = largest_;
+        std::memcpy(errors, error_, sizeof(errors));
+        std::memcpy(signals, signal_, sizeof(signals));
+        // Unrolled, the loop would have more vectors than the processor has registers.
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < count; i += kPartials) {
+            for (std::size_t j = 0; j < kVectors; ++j) {
+                const Doubles source = Lanes::doubles(elements.source + i + j * kDoubles);
+                const Doubles decoded = Lanes::doubles(elements.decoded + i + j * kDoubles);
+                const Doubles error = kExact ? decoded : decoded - source;
+                errors[j] += error * error;
+                signals[j] += source * source;
+                if constexpr (!kExact) largest = Lanes::larger(absolute(error), largest);
+            }
+        }
+        if constexpr (kExact) {
+            const auto* decoded = reinterpret_cast<const std::uint8_t*>(elements.decoded);
+            Floats largest_float = largest_float_;
+            for (std::size_t i = 0; i < count * sizeof(float) / sizeof(Floats); ++i)
+                largest_float = Lanes::larger((Floats)(load<Integers>(decoded, i) & 0x7FFFFFFF), largest_float);
+            largest_float_ = largest_float;
+        }
+        std::memcpy(error_, errors, sizeof(errors));
+        std::memcpy(signal_, signals, sizeof(signals));
+        largest_ = largest;
     }
 
     // Ends a row.
@@ -52,14 +82,9 @@ private:
     using Doubles = typename Lanes::Doubles;
     using Integers = typename Lanes::Integers;
     static constexpr std::size_t kPartials = 8, kDoubles = sizeof(Doubles) / sizeof(double);
+    static constexpr std::size_t kVectors = kPartials / kDoubles;
 
     static Doubles absolute(Doubles values) { return (Doubles)((typename Lanes::Longs)values & INT64_MAX); }
-
-    void add_half(std::size_t first, Doubles error, Doubles source) {
-        const std::size_t at = first % kPartials / kDoubles;
-        error_[at] += error * error;
-        signal_[at] += source * source;
-    }
 
     static double total(const Doubles* partials) {
         double s[kPartials];
@@ -67,8 +92,8 @@ private:
         return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
     }
 
-    Doubles error_[kPartials / kDoubles] = {};
-    Doubles signal_[kPartials / kDoubles] = {};
+    Doubles error_[kVectors] = {};
+    Doubles signal_[kVectors] = {};
     Doubles largest_{};
     Floats largest_float_{};
 };

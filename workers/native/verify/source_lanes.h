@@ -25,17 +25,17 @@ struct SourceLanes {
         if constexpr (std::is_same_v<Words, F16Words>) return Lanes::binary16(load<typename Lanes::Halves>(words, 0));
     }
 
-    // The largest magnitude of `count` words, a multiple of kGroup.
+    // The largest magnitude of `count` words, a multiple of 32.
     static std::int32_t largest_magnitude(const std::uint8_t* words, std::size_t count) {
         using Magnitudes = std::conditional_t<sizeof(Word) == 2, typename Lanes::Shorts, Integers>;
         constexpr auto kMask = static_cast<std::make_signed_t<Word>>(Words::kSign - 1);
-        constexpr std::size_t kStep = sizeof(Magnitudes);
-        Magnitudes even{}, odd{};
-        for (std::size_t at = 0; at < count * sizeof(Word); at += 2 * kStep) {
-            even = larger(even, load<Magnitudes>(words + at, 0) & kMask);
-            odd = larger(odd, load<Magnitudes>(words + at, 1) & kMask);
-        }
-        return Lanes::largest(larger(even, odd));
+        constexpr std::size_t kStep = 64, kVectors = kStep / sizeof(Magnitudes);
+        Magnitudes most[kVectors] = {};
+        for (std::size_t at = 0; at < count * sizeof(Word); at += kStep)
+            for (std::size_t i = 0; i < kVectors; ++i)
+                most[i] = larger(most[i], load<Magnitudes>(words + at, i) & kMask);
+        for (std::size_t i = 1; i < kVectors; ++i) most[0] = larger(most[0], most[i]);
+        return Lanes::largest(most[0]);
     }
 
 private:

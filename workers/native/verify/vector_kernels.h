@@ -25,6 +25,9 @@ struct VectorKernels {
                            StoredPlanes stored, ErrorSums* sums);
     std::size_t (*fp8_row)(const std::uint8_t* source, Dtype dtype, std::size_t rows, std::size_t k,
                            const std::uint8_t* codes, const std::uint8_t* scales, ErrorSums* sums);
+    // Casts of recipe.md; returns how many words it has made before some of which the rule refuses one.
+    std::size_t (*cast)(const std::uint8_t* source, Dtype from, DirectFormat to, CastRule rule, std::size_t count,
+                        std::uint8_t* out);
 };
 
 extern const VectorKernels kAvx2Kernels, kAvx512Kernels, kNeonKernels;
