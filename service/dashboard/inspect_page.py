@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import PurePath
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,6 +17,7 @@ from schemas.interface import PRINTABLE, SourceEntry
 from service.dashboard.directory import component_configs, directory_rows, directory_totals
 from service.dashboard.object_rows import row_page
 from service.dashboard.page import render
+from service.dashboard.page_links import page_links
 from service.dependencies import CurrentService, Service
 from service.inspection_document import InspectionDocument
 from service.inspections import inspected_artifact, inspected_beginning
@@ -83,7 +83,7 @@ def _directory(request: Request, document: InspectionDocument, named: str, chose
     shown = chosen or Filter("", "", 0)
     page = row_page(rows, text=shown.text, format=shown.format, start=shown.start)
     query = {"artifact": named, "text": shown.text, "format": shown.format}
-    following = {**query, "start": str(page.next)}
+    links = page_links("/inspect", query, start=page.next)
     return render(
         request,
         "directory.html",
@@ -94,8 +94,7 @@ def _directory(request: Request, document: InspectionDocument, named: str, chose
         page=page,
         text=shown.text,
         format=shown.format,
-        first_page=None if chosen is None else f"/inspect?{urlencode(query)}",
-        next_page=None if chosen is None or page.next is None else f"/inspect?{urlencode(following)}",
+        **({"first_page": None, "next_page": None} if chosen is None else links),
     )
 
 

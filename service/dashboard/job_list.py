@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Annotated
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -17,6 +16,7 @@ from schemas.states import JobState
 from schemas.tables import JobRow
 from service import event_streams, job_documents
 from service.dashboard.page import render
+from service.dashboard.page_links import page_links
 from service.dependencies import CurrentService
 from service.job_list_feed import JobListFeed
 
@@ -55,8 +55,7 @@ def list_jobs(
         state=chosen,
         text=text,
         cursor=cursor,
-        first_page=f"/jobs?{urlencode(filters)}",
-        next_page=page.next and f"/jobs?{urlencode({**filters, 'cursor': page.next})}",
+        **page_links("/jobs", filters, cursor=page.next),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
@@ -15,6 +15,7 @@ from service.dashboard.differences import MOST_LINES, differences
 from service.dashboard.highlighted import highlighted_lines, readable, spaced_json
 from service.dashboard.object_rows import row_page
 from service.dashboard.page import render
+from service.dashboard.page_links import page_links
 from service.dashboard.recipe_expansion_rows import expanded_rows
 from service.dependencies import CurrentService, Service
 from service.recipe_documents import recipe_document, recipe_page
@@ -47,8 +48,7 @@ def list_recipes(
         page=page,
         text=text,
         cursor=cursor,
-        first_page=f"/recipes?{urlencode(filters)}",
-        next_page=page.next and f"/recipes?{urlencode({**filters, 'cursor': page.next})}",
+        **page_links("/recipes", filters, cursor=page.next),
     )
 
 
@@ -93,8 +93,7 @@ def show_expansion(
         page=rows,
         text=text,
         format=format,
-        first_page=f"/recipes/{recipe_id}/expansion?{urlencode(filters)}",
-        next_page=rows.next and f"/recipes/{recipe_id}/expansion?{urlencode({**filters, 'start': rows.next})}",
+        **page_links(f"/recipes/{recipe_id}/expansion", filters, start=rows.next),
     )
 
 
