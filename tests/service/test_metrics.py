@@ -117,7 +117,9 @@ def test_rates_are_summed_over_the_jobs_of_a_state(parts: Service) -> None:
     for seconds in (10, 20):
         job_id = add_job(parts.database, JobState.CONVERTING, (1000,))
         with parts.database.writing() as session:
-            session.get_one(JobRow, job_id).stage_started_at = database_time(session) - timedelta(seconds=seconds)
+            job = session.get_one(JobRow, job_id)
+            job.objects_total, job.payload_bytes = 1, 1000
+            job.stage_started_at = database_time(session) - timedelta(seconds=seconds)
             session.execute(update(ObjectRow).where(ObjectRow.job_id == job_id).values(bytes_done=1000))
     samples = scraped(parts)
     assert 100 < samples["bytes_per_second", "converting"] <= 150
