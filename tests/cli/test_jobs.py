@@ -51,6 +51,19 @@ def test_what_was_asked_for_arrives(service: RunningService, recipe: Path) -> No
     assert report["execution"] is not None or report["framing"] == 1
 
 
+def test_places_are_the_service_s_own_and_named_once(service: RunningService, recipe: Path) -> None:
+    wrong = {
+        ("base",): "'--source': expected NAME=WHERE, found 'base'",
+        ("base=",): "'--source': expected NAME=WHERE, found 'base='",
+        ("base=a", "base=b"): "--source: expected each name once, found 'base' twice",
+    }
+    for places, told in wrong.items():
+        options = [option for place in places for option in ("--source", place)]
+        assert told in refused("submit", recipe, *options, *at(service), code=2)
+    told = refused("submit", recipe, "--source", "base=s3://bucket/model", *at(service))
+    assert "/sources/base: source base: expected" in told, "which URIs there are, the service says"
+
+
 def test_an_id_is_left_to_the_service(service: RunningService) -> None:
     message = refused("submit", "all-minilm-l6-v2.demo", "--source", "other=small", *at(service))
     assert "422" in message

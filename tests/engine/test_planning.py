@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schemas.errors import PlanError
+from schemas.errors import ConfigFault, PlanError
 from tests.engine.conversions import recipe, write_checkpoint
 from workers.engine.packaging import Packaging
 from workers.engine.plan import Plan, plan_conversion
@@ -107,8 +107,14 @@ def test_every_fault_of_the_sources_is_told_at_once(tmp_path: Path) -> None:
         "/resources/0",
     ]
     messages = [fault.message for fault in raised.value.faults]
-    assert "expected 4, found 3" in messages[1]
-    assert "expected a place, as in other=PATH, found none" in messages[4]
+    assert raised.value.faults[1] == ConfigFault(
+        "/sources/base/config/hidden",
+        "config.json of base: expected 4, found 3",
+        source="base",
+        member="/hidden",
+        difference="expected 4, found 3",
+    )
+    assert "expected a place, as in other=WHERE, found none" in messages[4]
 
 
 def test_tensors_that_nothing_uses_are_an_error_unless_a_pattern_covers_them(tmp_path: Path) -> None:
