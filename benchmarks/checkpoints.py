@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from schemas.recipe.expanded import ExpandedRecipe
-from schemas.registry import FORMATS, EncoderProfile, Format
+from schemas.registry import FORMATS, Format
 from workers.engine.recipe.load import load_recipe
 
 _DIRECT = {"BF16": "BF16", "FP32": "F32", "I32": "I32"}
@@ -73,8 +73,7 @@ def source_tensor(one: Mapping[str, object]) -> tuple[str, tuple[int, ...]]:
 
 
 def _object(one: Mapping[str, object]) -> dict[str, object]:
-    grouped = EncoderProfile.MAXABS_F16_RECIP_RNE_V1 in FORMATS[Format(str(one["format"]))].encodes
-    encode = EncoderProfile.MAXABS_F16_RECIP_RNE_V1 if grouped else "preserve"
+    encode = FORMATS[Format(str(one["format"]))].encodes[0]
     return {
         "name": one["name"],
         "shape": one["shape"],

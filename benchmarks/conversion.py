@@ -1,69 +1,148 @@
-"""Time and peak memory of a whole conversion: one 2 GB tensor, in a process of its own."""
+"""Whole conversions beside the least that they do, their verification, and the memory of both.
+
+Everything runs in a process of its own, each in its turn, with the checkpoint in the page cache. Of each the best of some
+rounds counts, in seconds and in seconds of the processor.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.table import Table
 
 from benchmarks.checkpoints import fill, recipe_of, trained_words, write_header
+from benchmarks.floor import run_floor
 from benchmarks.peak_memory import PeakMemory
 from schemas.registry import Format
-from workers.engine.convert import Observers, convert
-from workers.engine.plan import plan_conversion
-from workers.engine.sources.roots import Roots
+from workers.engine.encode import create_work_files, encode_objects
+from workers.engine.plan import Plan, plan_conversion
+from workers.engine.sources.roots import ANYWHERE
 from workers.engine.steps import SilentObserver
-from workers.engine.verify import Coverage
+from workers.engine.verify import Coverage, verify_artifact
 
-SHAPE = (97_656, 10_240)
-BUDGET_MIB = 600
 CONVERT = "conversion"
+GIGABYTES = 4.0
+COLUMNS = 5120
+MATRICES = 24
+FORMATS = (
+    Format.Q4G64_F16S,
+    Format.Q5G64_F16S,
+    Format.Q6G64_F16S,
+    Format.W8G32_F16S,
+    Format.FP8_E4M3FN_ROW_BF16S,
+    Format.BF16,
+)
+THREADS = 2
+RUNS = 3
 
 
-def measure() -> Table:
-    """Seconds and MiB above idle for each coverage of verification."""
-    table = Table("format", "verify", "source GB", "s", "MiB above idle", "budget MiB", title=CONVERT)
+def shapes(gigabytes: float) -> dict[str, tuple[int, int]]:
+    """Matrices of that many GB of BF16: one is a quarter of it, as an embedding may be, the others share the rest."""
+    rows = int(gigabytes * 1e9) // (2 * COLUMNS)
+    each = rows * 3 // 4 // MATRICES
+    return {"embedding": (rows - MATRICES * each, COLUMNS)} | {
+        f"matrix {number}": (each, COLUMNS) for number in range(MATRICES)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """Seconds on the wall, seconds of the processor, and MiB of memory above what the process had before."""
+
+    seconds: float
+    cpu: float
+    mib: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} ({self.cpu:.2f})"
+
+    def of(self, other: _Took) -> str:
+        return f"{self.seconds / other.seconds:.2f} ({self.cpu / other.cpu:.2f})"
+
+
+def measure(gigabytes: float = GIGABYTES) -> Table:
+    """Seconds, processor seconds in brackets, and MiB above idle, for each format from BF16."""
+    table = Table(
+        "format", "floor s", "conversion s", "/ floor", "SHA-256 s", "verification s", "/ larger", "MiB", "MiB verifying",
+        title=f"{CONVERT} of {gigabytes:g} GB (of the processor)",
+    )  # fmt: skip
     with TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "model.safetensors"
-        start = write_header(checkpoint, {"weight": ("BF16", SHAPE)})
-        size = checkpoint.stat().st_size - start
+        start = write_header(checkpoint, {name: ("BF16", shape) for name, shape in shapes(gigabytes).items()})
         with checkpoint.open("r+b") as file:
-            fill(file, start, size, trained_words(seed=2))
-        for format in (Format.Q4G64_F16S, Format.Q6G64_F16S):
-            for verify in ("none", "full"):
-                seconds, mib = _in_a_process(checkpoint, format, verify)
-                table.add_row(format, verify, f"{size / 1e9:.2f}", f"{seconds:.2f}", f"{mib:.0f}", str(BUDGET_MIB))
+            fill(file, start, checkpoint.stat().st_size - start, trained_words(seed=2))
+            os.fsync(file.fileno())
+        for format in FORMATS:
+            rounds = [[_in_a_process(checkpoint, format, gigabytes, what) for what in PHASES] for _ in range(RUNS)]
+            floor, conversion, verification, sha256 = (_best(took) for took in zip(*rounds, strict=True))
+            larger = _Took(max(conversion.seconds, sha256.seconds), max(conversion.cpu, sha256.cpu), 0)
+            table.add_row(
+                format, str(floor), str(conversion), conversion.of(floor), str(sha256), str(verification),
+                verification.of(larger), f"{conversion.mib:.0f}", f"{verification.mib:.0f}",
+            )  # fmt: skip
     return table
 
 
-def _in_a_process(checkpoint: Path, format: Format, verify: str) -> tuple[float, float]:
-    command = [sys.executable, "-m", "benchmarks.conversion", str(checkpoint), format, verify]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    seconds, mib = printed.split()
-    return float(seconds), float(mib)
+def _best(rounds: tuple[_Took, ...]) -> _Took:
+    return _Took(min(r.seconds for r in rounds), min(r.cpu for r in rounds), max(r.mib for r in rounds))
 
 
-def _convert_once(checkpoint: Path, format: Format, verify: str) -> None:
-    """Converts once and prints seconds and the peak of resident memory above what the process had before, in MiB."""
-    recipe = recipe_of([{"name": "weight", "shape": list(SHAPE), "format": format}])
-    plan = plan_conversion(recipe, {"base": checkpoint}, roots=Roots(None))
+def _in_a_process(checkpoint: Path, format: Format, gigabytes: float, what: str) -> _Took:
+    os.sync()  # what was done before left to write
+    command = [sys.executable, "-m", "benchmarks.conversion", what, str(checkpoint), format, str(gigabytes)]
+    return _Took(*json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def _convert(plan: Plan, out: Path) -> None:
+    out.unlink()
+    create_work_files(plan, out)
+    largest_first = sorted(plan.objects, key=lambda one: -one.source_bytes)
+    indices = [one.index for one in largest_first]
+    encode_objects(plan, out, indices, threads=THREADS, worker="benchmark", observer=SilentObserver())
+
+
+def _verify(plan: Plan, out: Path) -> None:
+    verify_artifact(plan, out, coverage=Coverage.FULL, threads=THREADS, observer=SilentObserver(), artifact_id=None)
+
+
+def _floor(plan: Plan, out: Path) -> None:
+    out.unlink(missing_ok=True)
+    run_floor(plan, out, THREADS)
+
+
+def _sha256(_plan: Plan, out: Path) -> None:
+    with out.open("rb") as file:
+        file_digest(file, "sha256")
+
+
+PHASES: dict[str, Callable[[Plan, Path], None]] = {
+    "floor": _floor,
+    "conversion": _convert,
+    "verification": _verify,
+    "SHA-256": _sha256,
+}
+"""What is measured, each after the one before it."""
+
+
+def _measure_here(what: str, checkpoint: Path, format: Format, gigabytes: float) -> None:
+    """Does one of the phases and prints what it took, in the order of `_Took`."""
+    objects = [{"name": name, "shape": list(shape), "format": format} for name, shape in shapes(gigabytes).items()]
+    plan = plan_conversion(recipe_of(objects), {"base": checkpoint}, roots=ANYWHERE)
     memory = PeakMemory()
-    started = time.perf_counter()
-    convert(
-        plan,
-        checkpoint.with_name("out.ninfer"),
-        coverage=None if verify == "none" else Coverage(verify),
-        threads=2,
-        observers=Observers(SilentObserver(), SilentObserver()),
-        overwrite=True,
-    )
-    seconds = time.perf_counter() - started
-    print(f"{seconds} {memory.mib_above_idle()}")
+    started, cpu = time.perf_counter(), time.process_time()
+    PHASES[what](plan, checkpoint.with_name("out.ninfer"))
+    took, of_processor = time.perf_counter() - started, time.process_time() - cpu
+    print(json.dumps([took, of_processor, memory.mib_above_idle()]))
 
 
 if __name__ == "__main__":
-    _convert_once(Path(sys.argv[1]), Format(sys.argv[2]), sys.argv[3])
+    _measure_here(sys.argv[1], Path(sys.argv[2]), Format(sys.argv[3]), float(sys.argv[4]))

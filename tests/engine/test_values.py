@@ -58,8 +58,9 @@ def test_the_verifier_reads_any_run_of_any_value(
     run: tuple[World, Typed, Array, int, int], window: int, small: int
 ) -> None:
     world, node, array, start, stop = run
+    out = np.empty(2 * (stop - start), np.uint8)
     with patch.multiple(verifying, WINDOW_BYTES=window, SMALL_BYTES=small):
-        out = evaluate("object", node, start, stop, world)  # type: ignore[arg-type]
+        evaluate("object", node, start, out, world, Scratch())  # type: ignore[arg-type]
     assert out.view(np.uint16).tolist() == array.reshape(-1)[start:stop].tolist()
 
 

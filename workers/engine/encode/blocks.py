@@ -34,9 +34,6 @@ from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile, tiles
 
-Block = Callable[[Evaluation, Scratch], int]
-"""Makes one block and returns the payload bytes that it wrote."""
-
 
 class PayloadWriter(Protocol):
     """Writes into one object's payload."""
@@ -45,14 +42,17 @@ class PayloadWriter(Protocol):
         """Puts `data` at byte `offset` of the payload."""
 
 
+Block = Callable[[Evaluation, PayloadWriter, Scratch], int]
+"""Makes one block and returns the payload bytes that it wrote."""
+
+
 @dataclass(frozen=True, slots=True)
 class Making:
-    """One tensor object about to be made: what it is, its value, where its bytes go."""
+    """One tensor object about to be made: what it is, its value, where its bytes go, what encodes it."""
 
     spec: ExpandedObject
     value: Typed
     payload: Payload
-    write: PayloadWriter
     block_bytes: int
     encoders: Encoders
 
@@ -84,7 +84,7 @@ def _direct_blocks(making: Making, geometry: DirectGeometry) -> Iterator[Block]:
 def _direct_block(making: Making, start: int, count: int, size: int) -> Block:
     spec = making.spec
 
-    def run(evaluation: Evaluation, scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, scratch: Scratch) -> int:
         words = scratch.take("words", count * size)
         evaluation.read(making.value, start, words)
         fault = None
@@ -94,7 +94,7 @@ def _direct_block(making: Making, start: int, count: int, size: int) -> Block:
             fault = _native.check_finite(words, str(making.value.dtype), count)
         if fault is not None:
             raise word_error(fault, evaluation.where(making.value, start + fault.column))
-        making.write(start * size, words)
+        write(start * size, words)
         return words.size
 
     return run
@@ -117,7 +117,7 @@ def _grouped_block(making: Making, geometry: GroupedGeometry, tile: Tile) -> Blo
         PlaneName.SCALES: 2,
     }
 
-    def run(evaluation: Evaluation, scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, scratch: Scratch) -> int:
         source = _read_tile(evaluation, scratch, making.value, tile)
         made = {
             plane: scratch.take(plane, tile.rows * groups * group_bytes[plane])
@@ -136,7 +136,7 @@ def _grouped_block(making: Making, geometry: GroupedGeometry, tile: Tile) -> Blo
             raise word_error(fault, evaluation.where(making.value, _position(tile, fault)))
         for plane in planes:
             at = plane.offset + tile.row * plane.row_bytes + first_group * group_bytes[plane.name]
-            making.write(at, made[plane.name])
+            write(at, made[plane.name])
         return sum(made[plane.name].size for plane in planes)
 
     return run
@@ -161,15 +161,15 @@ def _row_scaled_blocks(making: Making) -> Iterator[Block]:
 def _row_encoded_block(making: Making, tile: Tile) -> Block:
     codes_plane, scales_plane = making.payload.planes
 
-    def run(evaluation: Evaluation, scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, scratch: Scratch) -> int:
         source = _read_tile(evaluation, scratch, making.value, tile)
         codes = scratch.take("codes", tile.rows * tile.width)
         scales = scratch.take("scales", tile.rows * scales_plane.row_bytes)
         fault = making.encoders.encode_fp8_row(source, str(making.value.dtype), tile.width, codes, scales)
         if fault is not None:
             raise word_error(fault, evaluation.where(making.value, _position(tile, fault)))
-        making.write(codes_plane.offset + tile.row * codes_plane.row_bytes, codes)
-        making.write(scales_plane.offset + tile.row * scales_plane.row_bytes, scales)
+        write(codes_plane.offset + tile.row * codes_plane.row_bytes, codes)
+        write(scales_plane.offset + tile.row * scales_plane.row_bytes, scales)
         return codes.size + scales.size
 
     return run
@@ -181,7 +181,7 @@ def _row_copied_block(making: Making, tile: Tile) -> Block:
     codes_plane, scales_plane = making.payload.planes
     codes_value, scales_value = making.value.of
 
-    def run(evaluation: Evaluation, scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, scratch: Scratch) -> int:
         codes = _read_tile(evaluation, scratch, codes_value, tile)
         scales = scratch.take("scales", tile.rows * scales_plane.row_bytes)
         evaluation.read(scales_value, tile.row, scales)
@@ -191,8 +191,8 @@ def _row_copied_block(making: Making, tile: Tile) -> Block:
             node = scales_value if in_scales else codes_value
             position = tile.row + fault.row if in_scales else _position(tile, fault)
             raise word_error(fault, evaluation.where(node, position))
-        _write_rows(making.write, codes_plane.offset, codes_plane.row_bytes, tile, tile.column, codes)
-        making.write(scales_plane.offset + tile.row * scales_plane.row_bytes, scales)
+        _write_rows(write, codes_plane.offset, codes_plane.row_bytes, tile, tile.column, codes)
+        write(scales_plane.offset + tile.row * scales_plane.row_bytes, scales)
         return codes.size + (scales.size if tile.column == 0 else 0)
 
     return run
@@ -213,9 +213,9 @@ def _block_scaled_block(making: Making, geometry: BlockScaledGeometry, tile: Til
     group = geometry.group
     scale_tile = Tile(tile.row, tile.row_stop, tile.column // group, tile.column_stop // group, tile.columns // group)
 
-    def run(evaluation: Evaluation, scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, scratch: Scratch) -> int:
         codes = _read_tile(evaluation, scratch, codes_value, code_tile)
-        _write_rows(making.write, codes_plane.offset, codes_plane.row_bytes, code_tile, code_tile.column, codes)
+        _write_rows(write, codes_plane.offset, codes_plane.row_bytes, code_tile, code_tile.column, codes)
         scales = _read_tile(evaluation, scratch, scales_value, scale_tile)
         fault = _native.legal_nvfp4_scales(scales, tile.width, swizzled=False)
         if fault is not None:
@@ -224,9 +224,7 @@ def _block_scaled_block(making: Making, geometry: BlockScaledGeometry, tile: Til
             raise word_error(fault, evaluation.where(scales_value, position))
         swizzled = scratch.take("swizzled", scales.size)
         making.encoders.swizzle_scales(scales, tile.width, swizzled)
-        making.write(
-            scales_plane.offset + tile.row * scale_tile.columns + SCALE_TILE_ROWS * scale_tile.column, swizzled
-        )
+        write(scales_plane.offset + tile.row * scale_tile.columns + SCALE_TILE_ROWS * scale_tile.column, swizzled)
         return codes.size + swizzled.size
 
     return run
@@ -235,9 +233,9 @@ def _block_scaled_block(making: Making, geometry: BlockScaledGeometry, tile: Til
 def _divisor_block(making: Making) -> Block:
     plane = making.payload.plane(PlaneName.DIVISOR)
 
-    def run(evaluation: Evaluation, _scratch: Scratch) -> int:
+    def run(evaluation: Evaluation, write: PayloadWriter, _scratch: Scratch) -> int:
         word = divisor_word(making.value, evaluation, making.spec.name)
-        making.write(plane.offset, np.frombuffer(word, np.uint8))
+        write(plane.offset, np.frombuffer(word, np.uint8))
         return plane.bytes
 
     return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from math import prod
 from threading import Lock
 from types import TracebackType
@@ -12,14 +14,15 @@ import numpy.typing as npt
 
 from schemas.recipe.expanded import DraftIds
 from workers.engine.draft_inputs import selected_ids
-from workers.engine.encode.evaluation import Evaluation, Positions
+from workers.engine.encode.evaluation import Evaluation, Inputs, Positions
 from workers.engine.encode.lifting import lifted
+from workers.engine.encode.parts import Parts
+from workers.engine.encode.running_digest import RunningDigest
 from workers.engine.plan import Plan
-from workers.engine.planned_objects import PlannedTensor
+from workers.engine.planned_objects import PlannedTensor, SourceTensor
 from workers.engine.row_lists import RowLists
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.sources.reading import OpenFiles
-from workers.engine.sources.tensor_digest import tensor_digest
 
 
 class PlannedInputs:
@@ -39,9 +42,10 @@ class PlannedInputs:
         """Fills `out` with the tensor's data from byte `offset` on. Raises SourceError."""
         self._files.read_into(self._plan.sources.tensor(source, tensor), offset, out)
 
-    def digest(self, source: str, tensor: str) -> str:
-        """BLAKE3 of the tensor's data."""
-        return tensor_digest(self._plan.sources.tensor(source, tensor), self._files)
+    def running_digest(self, source: str, tensor: str, parts: Parts) -> RunningDigest:
+        """The digest of the tensor's data, of which nothing has gone by."""
+        size = self._plan.sources.tensor(source, tensor).bytes
+        return RunningDigest(size, partial(self.read_tensor, source, tensor), parts)
 
     def rows_of(self, name: str, start: int, stop: int) -> Positions:
         """Elements start to stop of the I32 object of this name, as row numbers."""
@@ -67,3 +71,21 @@ class PlannedInputs:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._files.close()
+
+
+class DigestedInputs:
+    """The inputs of one part of an object's making, of whose tensors some are digested as they are read."""
+
+    def __init__(self, inputs: Inputs, digests: Mapping[SourceTensor, RunningDigest], part: int) -> None:
+        self._inputs = inputs
+        self._digests = digests
+        self._part = part
+        self.rows_of = inputs.rows_of
+        self.draft_ids = inputs.draft_ids
+
+    def read_tensor(self, source: str, tensor: str, offset: int, out: Bytes) -> None:
+        """Fills `out` with the tensor's data from byte `offset` on. Raises SourceError."""
+        self._inputs.read_tensor(source, tensor, offset, out)
+        digest = self._digests.get((source, tensor))
+        if digest is not None:
+            digest.passing(self._part, offset, out)

@@ -270,10 +270,12 @@ class _ObjectChecks:
         self.observer.advanced(self.found.planned.index, checked.bytes)
 
     def _comparison(
-        self, planned: PlannedTensor, one: Typed, two: Typed, start: int, stop: int, _scratch: Scratch
+        self, planned: PlannedTensor, one: Typed, two: Typed, start: int, stop: int, scratch: Scratch
     ) -> None:
-        first = evaluate(planned.name, one, start, stop, self.leaves)
-        other = evaluate(planned.name, two, start, stop, self.leaves)
+        size = (stop - start) * width(one)
+        first, other = scratch.take("first", size), scratch.take("other", size)
+        evaluate(planned.name, one, start, first, self.leaves, scratch)
+        evaluate(planned.name, two, start, other, self.leaves, scratch)
         differing = np.flatnonzero(first != other)
         if differing.size:
             at = start + int(differing[0]) // width(one)

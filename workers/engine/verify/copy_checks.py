@@ -15,7 +15,7 @@ from workers.engine.histogram import Histogram
 from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile
-from workers.engine.verify.evaluation import derived_divisor, evaluate
+from workers.engine.verify.evaluation import derived_divisor, evaluate, width
 from workers.engine.verify.selection import RowRange
 from workers.engine.verify.subject import (
     Check,
@@ -51,9 +51,9 @@ def row_copied_check(subject: Subject, tile: Tile) -> Check:
     def check(scratch: Scratch) -> Checked:
         codes = stored_bytes(subject, scratch, codes_plane, tile, tile.column, tile.width)
         scales = stored_bytes(subject, scratch, scales_plane, tile, 0, scales_plane.row_bytes)
-        expected = expected_words(subject, codes_value, tile)
+        expected = expected_words(subject, scratch, codes_value, tile)
         refuse_mismatch(subject, _native.compare_words(expected, codes, 1, tile.width), codes_value, tile)
-        expected = expected_words(subject, scales_value, column)
+        expected = expected_words(subject, scratch, scales_value, column)
         refuse_mismatch(subject, _native.compare_words(expected, scales, 2, 1), scales_value, column)
         refuse_fault(subject, _native.legal_fp8_row(tile.width, codes, scales), codes_value, tile)
         return Checked(codes.size + scales.size, histogram=row_histogram(subject, tile, codes, scales))
@@ -80,13 +80,13 @@ def block_scaled_check(subject: Subject, geometry: BlockScaledGeometry, tile: Ti
         codes = stored_bytes(subject, scratch, codes_plane, half, half.column, half.width)
         refuse_mismatch(
             subject,
-            _native.compare_words(expected_words(subject, codes_value, half), codes, 1, half.width),
+            _native.compare_words(expected_words(subject, scratch, codes_value, half), codes, 1, half.width),
             codes_value,
             half,
         )
         scales = scratch.take("stored tiles", groups.rows * groups.width)
         subject.read(scales_plane.offset + tile.row * groups.columns + SCALE_TILE_ROWS * groups.column, scales)
-        natural = expected_words(subject, scales_value, groups)
+        natural = expected_words(subject, scratch, scales_value, groups)
         mismatch = _native.compare_swizzled(natural, tile.width, scales)
         refuse_mismatch(subject, mismatch, scales_value, groups, group)
         refuse_fault(
@@ -103,12 +103,12 @@ def block_scaled_check(subject: Subject, geometry: BlockScaledGeometry, tile: Ti
 def divisor_check(subject: Subject) -> Check:
     plane = subject.planes[-1]
 
-    def check(_scratch: Scratch) -> Checked:
+    def check(scratch: Scratch) -> Checked:
         stored = np.empty(plane.bytes, np.uint8)
         subject.read(plane.offset, stored)
         found = int.from_bytes(bytes(stored), "little")
         for value in (subject.value, *subject.equals):
-            for where, expected in _divisors(subject, value):
+            for where, expected in _divisors(subject, scratch, value):
                 if expected != found:
                     raise VerificationError(
                         f"{where}, plane {plane.name}", expected=f"0x{expected:08x}", found=f"0x{found:08x}"
@@ -120,14 +120,16 @@ def divisor_check(subject: Subject) -> Check:
     return check
 
 
-def _divisors(subject: Subject, value: Typed) -> Iterator[tuple[str, int]]:
+def _divisors(subject: Subject, scratch: Scratch, value: Typed) -> Iterator[tuple[str, int]]:
     """Each divisor word that an NVFP4 value names, and where it comes from."""
     op = value.op
     if not isinstance(op, Nvfp4):
         raise TypeError("NVFP4 words are copied from an nvfp4 value")
     for node in value.of[2:]:
         where = subject.source_of(node, 0)
-        word = bytes(evaluate(subject.spec.name, node, 0, 1, subject.leaves))
+        out = np.empty(width(node), np.uint8)
+        evaluate(subject.spec.name, node, 0, out, subject.leaves, scratch)
+        word = bytes(out)
         if op.convention is DivisorConvention.MULTIPLIERS:
             word = bytes(derived_divisor(word, op.reciprocal, where))
         yield where, int.from_bytes(word, "little")

@@ -15,7 +15,7 @@ from schemas.recipe.expanded import Cast, DraftIds, Reciprocal, ReciprocalRule, 
 from schemas.source_dtypes import ELEMENT_BYTES, SourceDtype
 from workers import _native
 from workers.engine.recipe.inference import Typed
-from workers.engine.scratch import Bytes
+from workers.engine.scratch import Bytes, Scratch
 from workers.engine.verify.location import Path, Positions, granule, locate, paths
 
 WINDOW_BYTES = 8 << 20
@@ -45,8 +45,8 @@ def width(node: Typed) -> int:
     return ELEMENT_BYTES[node.dtype]
 
 
-def evaluate(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> Bytes:
-    """Elements start to stop (C order) of a value, as the bytes that must have been stored of them.
+def evaluate(name: str, node: Typed, start: int, out: Bytes, leaves: Leaves, scratch: Scratch) -> None:
+    """Fills `out` with elements of a value from `start` (C order) on, as the bytes that must have been stored of them.
 
     Raises VerificationError, naming the object, where a cast or reciprocal does not take what the source holds.
     """
@@ -54,14 +54,16 @@ def evaluate(name: str, node: Typed, start: int, stop: int, leaves: Leaves) -> B
     def words(path: Path, found: Bytes) -> Bytes:
         leaf = path.leaf.op
         where = f"object {name}, source tensor {leaf.source}:{leaf.tensor}" if isinstance(leaf, Tensor) else name
-        for change in path.changes:
-            found = _changed(found, change, where)
+        for number, change in enumerate(path.changes):
+            derived = scratch.take(f"change {number}", found.size // width(change.of[0]) * width(change))
+            _change(found, change, where, derived)
+            found = derived
         return found
 
-    return _assemble(node, start, stop, leaves, width(node), words)
+    _assemble(node, start, out, width(node), leaves, scratch, words)
 
 
-def evaluate_exactly(node: Typed, start: int, stop: int, leaves: Leaves) -> npt.NDArray[np.float64]:
+def evaluate_exactly(node: Typed, start: int, stop: int, leaves: Leaves, scratch: Scratch) -> npt.NDArray[np.float64]:
     """The same elements without any rounding, in binary64: for error statistics."""
 
     def values(path: Path, found: Bytes) -> Bytes:
@@ -71,30 +73,39 @@ def evaluate_exactly(node: Typed, start: int, stop: int, leaves: Leaves) -> npt.
                 exact = 1.0 / exact
         return exact.view(np.uint8)
 
-    return _assemble(node, start, stop, leaves, 8, values).view(np.float64)
+    out = np.empty(8 * (stop - start), np.uint8)
+    _assemble(node, start, out, 8, leaves, scratch, values)
+    return out.view(np.float64)
 
 
 def _assemble(
-    node: Typed, start: int, stop: int, leaves: Leaves, size: int, result_of: Callable[[Path, Bytes], Bytes]
-) -> Bytes:
+    node: Typed,
+    start: int,
+    out: Bytes,
+    size: int,
+    leaves: Leaves,
+    scratch: Scratch,
+    result_of: Callable[[Path, Bytes], Bytes],
+) -> None:
     """Elements of `size` bytes each: what `result_of` makes of the words of each path's leaf that the value holds."""
+    stop = start + out.size // size
     unit = gcd(granule(node), start, stop)
     numbers, found = locate(node, np.arange(start, stop, unit, dtype=np.int64), leaves.rows)
-    every = np.arange(numbers.size)
-    result = np.empty((stop - start) * size, np.uint8)
-    units = result.reshape(numbers.size, unit * size)
+    units = out.reshape(numbers.size, unit * size)
     for number, path in enumerate(paths(node)):
         here = np.flatnonzero(numbers == number)
         for chosen, low, count in _reads(here, found, unit, width(path.leaf)):
-            words = _leaf_words(path.leaf, low, count, leaves)
-            if np.any(np.diff(found[chosen]) != unit):
+            in_order = not np.any(np.diff(found[chosen]) != unit)
+            alone = in_order and chosen.size == numbers.size and not np.any(np.diff(chosen) != 1)
+            if alone and not path.changes and size == width(path.leaf):
+                _read_leaf(path.leaf, low, out, leaves)
+                return
+            words = scratch.take("leaf", count * width(path.leaf))
+            _read_leaf(path.leaf, low, words, leaves)
+            if not in_order:
                 windows = np.lib.stride_tricks.sliding_window_view(words, unit * width(path.leaf))
                 words = windows[(found[chosen] - low) * width(path.leaf)].reshape(-1)
-            made = result_of(path, words)
-            if np.array_equal(chosen, every):
-                return made  # one read gave all, in order: nothing to put together
-            units[chosen] = made.reshape(chosen.size, unit * size)
-    return result
+            units[chosen] = result_of(path, words).reshape(chosen.size, unit * size)
 
 
 def _values(words: Bytes, leaf: Typed) -> npt.NDArray[np.float64]:
@@ -122,31 +133,28 @@ def _reads(here: Positions, found: Positions, unit: int, size: int) -> Iterator[
             pending += [chosen[middle:], chosen[:middle]]
 
 
-def _leaf_words(leaf: Typed, start: int, count: int, leaves: Leaves) -> Bytes:
-    """`count` elements of a leaf from `start` on."""
+def _read_leaf(leaf: Typed, start: int, out: Bytes, leaves: Leaves) -> None:
+    """Fills `out` with the words of a leaf from element `start` on."""
     match leaf.op:
         case Tensor(tensor, source):
-            words = np.empty(count * width(leaf), np.uint8)
-            leaves.read(source, tensor, start * width(leaf), words)
-            return words
+            leaves.read(source, tensor, start * width(leaf), out)
         case DraftIds() as op:
-            return leaves.draft_ids(op)[4 * start : 4 * (start + count)]
+            out[:] = leaves.draft_ids(op)[4 * start : 4 * start + out.size]
         case _:
             raise TypeError(f"{leaf.op} is no leaf")
 
 
-def _changed(words: Bytes, change: Typed, where: str) -> Bytes:
+def _change(words: Bytes, change: Typed, where: str, derived: Bytes) -> None:
+    """Fills `derived` with what a cast or reciprocal makes of words."""
     match change.op:
         case Cast(_, to, by):
             before = change.of[0]
-            derived = np.empty(words.size // width(before) * width(change), np.uint8)
             fault = _native.derive_cast(words, str(before.dtype), str(to), str(by), derived)
             if fault is not None:
                 found = f"word 0x{fault.word:x} ({fault.kind})"
                 raise VerificationError(where, expected=f"a value that casting to {to} by {by} takes", found=found)
-            return derived
         case Reciprocal(_, by):
-            return derived_divisor(bytes(words), by, where)
+            derived[:] = derived_divisor(bytes(words), by, where)
         case _:
             raise TypeError(f"{change.op} changes no words")
 

@@ -16,7 +16,7 @@ from schemas.recipe.expanded import DraftIds
 from workers.engine.plan import Plan
 from workers.engine.planned_objects import PlannedTensor
 from workers.engine.row_lists import RowLists
-from workers.engine.scratch import Bytes
+from workers.engine.scratch import Bytes, Scratch
 from workers.engine.verify.evaluation import Leaves, evaluate
 from workers.engine.verify.location import Positions
 from workers.engine.verify.source_tensors import OpenShard, read_exactly
@@ -43,7 +43,9 @@ class PlannedLeaves(Leaves):
 
     def _derive_rows(self, name: str) -> Positions:
         value = self._values[name]
-        return evaluate(name, value, 0, prod(value.shape), self).view("<i4").astype(np.int64)
+        words = np.empty(4 * prod(value.shape), np.uint8)
+        evaluate(name, value, 0, words, self, Scratch())
+        return words.view("<i4").astype(np.int64)
 
     def draft_ids(self, op: DraftIds) -> Bytes:
         """The little-endian I32 words of the selection."""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from schemas.errors import VerificationError
 from schemas.recipe.expanded import ExpandedObject
 from schemas.storage_layouts import Plane
@@ -17,7 +15,7 @@ from workers.engine.recipe.inference import Typed
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.tiles import Tile, tiles
 from workers.engine.trace import origin
-from workers.engine.verify.evaluation import Leaves, evaluate
+from workers.engine.verify.evaluation import Leaves, evaluate, width
 from workers.engine.verify.selection import RowRange
 
 
@@ -87,10 +85,15 @@ def covering_tiles(
             yield Tile(tile.row + span.start, tile.row_stop + span.start, tile.column, tile.column_stop, columns)
 
 
-def expected_words(subject: Subject, node: Typed, tile: Tile) -> Bytes:
-    """What a tile of `node` must be, row after row."""
-    parts = [evaluate(subject.spec.name, node, start, start + count, subject.leaves) for start, count in tile.runs()]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def expected_words(subject: Subject, scratch: Scratch, node: Typed, tile: Tile) -> Bytes:
+    """What a tile of `node` must be, row after row; valid until other words are asked for."""
+    size = width(node)
+    words = scratch.take("expected words", tile.rows * tile.width * size)
+    at = 0
+    for start, count in tile.runs():
+        evaluate(subject.spec.name, node, start, words[at : at + count * size], subject.leaves, scratch)
+        at += count * size
+    return words
 
 
 def stored_bytes(subject: Subject, scratch: Scratch, plane: Plane, tile: Tile, start: int, count: int) -> Bytes:

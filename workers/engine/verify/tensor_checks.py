@@ -75,7 +75,7 @@ def _direct_check(subject: Subject, tile: Tile, size: int) -> Check:
     spec = subject.spec
 
     def check(scratch: Scratch) -> Checked:
-        expected = expected_words(subject, subject.value, tile)
+        expected = expected_words(subject, scratch, subject.value, tile)
         stored = scratch.take("stored words", tile.rows * tile.width * size)
         at = 0
         for start, count in tile.runs():
@@ -87,13 +87,15 @@ def _direct_check(subject: Subject, tile: Tile, size: int) -> Check:
             refuse_fault(subject, _native.check_positive(stored, dtype, tile.width), subject.value, tile)
         elif spec.format is not Format.I32 and spec.nonfinite is Nonfinite.REJECT:
             refuse_fault(subject, _native.check_finite(stored, dtype, tile.width), subject.value, tile)
-        return Checked(stored.size, _direct_statistics(subject, tile, stored) if subject.lossy else None)
+        return Checked(stored.size, _direct_statistics(subject, scratch, tile, stored) if subject.lossy else None)
 
     return check
 
 
-def _direct_statistics(subject: Subject, tile: Tile, stored: Bytes) -> TileStatistics:
-    exact = np.concatenate([evaluate_exactly(subject.value, s, s + count, subject.leaves) for s, count in tile.runs()])
+def _direct_statistics(subject: Subject, scratch: Scratch, tile: Tile, stored: Bytes) -> TileStatistics:
+    exact = np.concatenate(
+        [evaluate_exactly(subject.value, s, s + count, subject.leaves, scratch) for s, count in tile.runs()]
+    )
     if subject.spec.format is Format.BF16:
         kept = (stored.view("<u2").astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
     else:
@@ -112,7 +114,7 @@ def _grouped_check(subject: Subject, geometry: GroupedGeometry, tile: Tile) -> C
     first = tile.column // geometry.group
 
     def check(scratch: Scratch) -> Checked:
-        source = expected_words(subject, subject.value, tile)
+        source = expected_words(subject, scratch, subject.value, tile)
 
         def stored(name: PlaneName, group_bytes: int) -> Bytes:
             if name not in planes:
@@ -158,7 +160,7 @@ def _row_encoded_check(subject: Subject, tile: Tile) -> Check:
     codes_plane, scales_plane = subject.planes
 
     def check(scratch: Scratch) -> Checked:
-        source = expected_words(subject, subject.value, tile)
+        source = expected_words(subject, scratch, subject.value, tile)
         codes = stored_bytes(subject, scratch, codes_plane, tile, 0, tile.width)
         scales = stored_bytes(subject, scratch, scales_plane, tile, 0, scales_plane.row_bytes)
         derived = _native.derive_fp8_row(source, str(subject.value.dtype), tile.width, codes, scales, True)
