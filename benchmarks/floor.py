@@ -10,13 +10,14 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from blake3 import blake3
 
+from workers.engine.container.output_file import begin_writing_back
 from workers.engine.encode import create_work_files
 from workers.engine.plan import Plan
 from workers.engine.planned_objects import PlannedTensor
 from workers.engine.scratch import Bytes
 from workers.engine.sources.aligned import aligned_bytes
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 2 << 20
 
 
 def run_floor(plan: Plan, path: Path, threads: int) -> None:
@@ -66,6 +67,7 @@ def _one(plan: Plan, file: int, planned: PlannedTensor, source: Bytes, made: Byt
             part = made[: until - done].data
             of_payload.update(part)
             os.pwrite(file, part, start + done)
+            begin_writing_back(file, start + done, part.nbytes)
             done = until
     finally:
         os.close(checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 from pathlib import Path
@@ -10,6 +11,9 @@ from schemas.errors import OutputError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _CANNOT_PREALLOCATE = frozenset({errno.EINVAL, errno.ENODEV, errno.ENOSYS, errno.EOPNOTSUPP})
+
+_sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)  # Linux has it, Python does not offer it
+_SYNC_FILE_RANGE_WRITE = 2
 
 
 def check_room(path: Path, size: int) -> None:
@@ -48,6 +52,13 @@ def write_fully(file: int, path: Path, position: int, view: memoryview) -> None:
             raise refused(file, path, view.nbytes, error) from error
         view = view[count:]
         position += count
+
+
+def begin_writing_back(file: int, position: int, count: int) -> None:
+    """Lets the disk begin with bytes that were written, so that it works while others are made. `sync_file` tells
+    whether it could."""
+    if _sync_file_range is not None:
+        _sync_file_range(file, ctypes.c_int64(position), ctypes.c_int64(count), _SYNC_FILE_RANGE_WRITE)
 
 
 def read_back(file: int, path: Path, position: int, view: memoryview) -> None:

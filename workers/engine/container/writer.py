@@ -21,6 +21,7 @@ from workers.engine.container.copied_range import copy_range
 from workers.engine.container.directory import Framing, StoredObject
 from workers.engine.container.front import Prefix, read_directory
 from workers.engine.container.output_file import (
+    begin_writing_back,
     check_room,
     preallocate,
     read_back,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 _ID_START = 16
 _ID_STOP = _ID_START + ARTIFACT_ID_BYTES
+_WRITTEN_BACK_BYTES = 1 << 20
+"""The least that a disk is told of while the rest is being made."""
 
 
 class ArtifactFiles:
@@ -105,6 +108,8 @@ class ArtifactFiles:
         for segment in self._segments(stored, offset, view.nbytes):
             with self._opened(segment.file) as file:
                 write_fully(file, self.paths[segment.file], segment.position, view[: segment.bytes])
+                if segment.bytes >= _WRITTEN_BACK_BYTES:
+                    begin_writing_back(file, segment.position, segment.bytes)
             view = view[segment.bytes :]
 
     def read_at(self, stored: StoredObject, offset: int, buffer: WriteableBuffer) -> None:

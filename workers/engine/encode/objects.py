@@ -26,7 +26,7 @@ from workers.engine.encode.running_digest import RunningDigest
 from workers.engine.plan import Plan
 from workers.engine.planned_objects import PlannedObject, PlannedResource, PlannedTensor
 from workers.engine.scratch import Bytes, Scratch
-from workers.engine.steps import Observer, Step, run_steps
+from workers.engine.steps import Observer, Step, run_chains
 
 BLOCK_BYTES = 4 << 20
 """Source bytes of one block: large enough to hide the cost of handing it out, small enough to stay in cache."""
@@ -81,8 +81,7 @@ def encode_objects(
     ):
         run = _Run(plan, file, inputs, observer, block_bytes, encoders)
         progress = [run.progress(plan.objects[index]) for index in indices]
-        steps = (step for one in progress for step in run.steps(one))
-        run_steps(steps, max(threads, encoders.least_threads), encoders.allocate)
+        run_chains(map(run.steps, progress), max(threads, encoders.least_threads), encoders.allocate)
         file.sync()
     return [one.record(worker, encoders.backend) for one in progress]
 
