@@ -10,12 +10,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import conversion, full_size, gpu, kernels, planning, submissions, upgrade
+from benchmarks import conversion, full_size, gpu, kernels, multiples, planning, submissions, upgrade
 
 QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
     "kernels": kernels.measure,
-    "conversion": conversion.measure,
+    multiples.MULTIPLES: multiples.measure,
+    conversion.CONVERT: conversion.measure,
     "upgrade": upgrade.measure,
     "submissions": submissions.measure,
 }
@@ -28,8 +29,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*QUICK, FULL_SIZE, GPU]))
     parser.add_argument("--folder", type=Path, help=f"where {FULL_SIZE} makes its files, which take 24 GB")
+    parser.add_argument(
+        "--gigabytes",
+        type=float,
+        default=conversion.GIGABYTES,
+        help=f"of the checkpoint that {conversion.CONVERT} makes",
+    )
     given = parser.parse_args()
-    benchmarks = QUICK | {FULL_SIZE: partial(full_size.measure, given.folder), GPU: gpu.measure}
+    benchmarks = QUICK | {
+        conversion.CONVERT: partial(conversion.measure, given.gigabytes),
+        FULL_SIZE: partial(full_size.measure, given.folder),
+        GPU: gpu.measure,
+    }
     names = given.names or list(QUICK)
     unknown = [name for name in names if name not in benchmarks]
     if unknown:

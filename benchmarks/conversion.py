@@ -1,7 +1,7 @@
 """Whole conversions beside the least that they do, their verification, and the memory of both.
 
-Everything runs in a process of its own, each in its turn, with the checkpoint in the page cache. Of each the best of some
-rounds counts, in seconds and in seconds of the processor.
+Each phase runs in a process of its own, each in its turn, with the checkpoint in the page cache. Of each the best of
+some rounds counts, in seconds and in seconds of the processor.
 """
 
 from __future__ import annotations
@@ -71,10 +71,7 @@ class _Took:
 
 def measure(gigabytes: float = GIGABYTES) -> Table:
     """Seconds, processor seconds in brackets, and MiB above idle, for each format from BF16."""
-    table = Table(
-        "format", "floor s", "conversion s", "/ floor", "SHA-256 s", "verification s", "/ larger", "MiB", "MiB verifying",
-        title=f"{CONVERT} of {gigabytes:g} GB (of the processor)",
-    )  # fmt: skip
+    table = Table("format", *PHASES, "/ floor", "/ larger", "MiB", title=f"{CONVERT} of {gigabytes:g} GB, s (CPU s)")
     with TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "model.safetensors"
         start = write_header(checkpoint, {name: ("BF16", shape) for name, shape in shapes(gigabytes).items()})
@@ -83,13 +80,17 @@ def measure(gigabytes: float = GIGABYTES) -> Table:
             os.fsync(file.fileno())
         for format in FORMATS:
             rounds = [[_in_a_process(checkpoint, format, gigabytes, what) for what in PHASES] for _ in range(RUNS)]
-            floor, conversion, verification, sha256 = (_best(took) for took in zip(*rounds, strict=True))
-            larger = _Took(max(conversion.seconds, sha256.seconds), max(conversion.cpu, sha256.cpu), 0)
-            table.add_row(
-                format, str(floor), str(conversion), conversion.of(floor), str(sha256), str(verification),
-                verification.of(larger), f"{conversion.mib:.0f}", f"{verification.mib:.0f}",
-            )  # fmt: skip
+            best = dict(zip(PHASES, map(_best, zip(*rounds, strict=True)), strict=True))
+            conversion, verification = best["conversion"], best["verification"]
+            larger = _larger(conversion, best["SHA-256"])
+            memory = f"{conversion.mib:.0f}; {verification.mib:.0f}"
+            ratios = (conversion.of(best["floor"]), verification.of(larger), memory)
+            table.add_row(format.partition("_")[0], *map(str, best.values()), *ratios)
     return table
+
+
+def _larger(one: _Took, other: _Took) -> _Took:
+    return _Took(max(one.seconds, other.seconds), max(one.cpu, other.cpu), 0)
 
 
 def _best(rounds: tuple[_Took, ...]) -> _Took:

@@ -27,21 +27,17 @@ def encode_grouped(words: torch.Tensor, geometry: GroupedGeometry) -> GroupedPla
     scale = (amax / geometry.qmax).to(torch.float16)
     scale = torch.where((scale == 0) & (amax > 0), 2.0**-24, scale.to(torch.float32))
     inverse = torch.where(amax > 0, 1.0 / scale, 0.0)
-    codes = torch.round(x * inverse[:, None]).clamp(geometry.qmin, geometry.qmax).to(torch.int8).view(torch.uint8)
+    codes = torch.round(x * inverse[:, None]).clamp(geometry.qmin, geometry.qmax).to(torch.int32)
     stored = scale.to(torch.float16).view(torch.uint8).reshape(-1)
+    empty = torch.empty(0, dtype=torch.uint8)
     if bits == 8:
-        return GroupedPlanes(codes.reshape(-1), codes.new_empty(0), stored)
-    base = (codes[:, 0::2] & 15) | (codes[:, 1::2] & 15) << 4
-    return GroupedPlanes(base.reshape(-1), _high_plane(codes, bits - 4), stored)
+        return GroupedPlanes(codes.to(torch.int8).view(torch.uint8).reshape(-1), empty, stored)
+    high = _packed(codes >> 4, bits - 4) if bits > 4 else empty
+    return GroupedPlanes(_packed(codes, 4), high, stored)
 
 
-def _high_plane(codes: torch.Tensor, width: int) -> torch.Tensor:
-    """The bits from bit 4 on of each code, `width` of them, lane after lane from bit 0 of each byte."""
-    if width == 0:
-        return codes.new_empty(0)
-    lanes = 8 // width
-    bits = (codes >> 4 & (1 << width) - 1).reshape(-1, lanes)
-    plane = bits[:, 0].clone()
-    for lane in range(1, lanes):
-        plane |= bits[:, lane] << width * lane
-    return plane
+def _packed(values: torch.Tensor, width: int) -> torch.Tensor:
+    """The lowest `width` bits of each value, value after value from bit 0 of each byte."""
+    shifts = torch.arange(0, 8, width, dtype=values.dtype)
+    lanes = (values & (1 << width) - 1).reshape(-1, 8 // width)
+    return (lanes << shifts).sum(dim=1).to(torch.uint8)
