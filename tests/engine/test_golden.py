@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 
 from tests.engine.conversions import converted
 from tests.engine.golden import Golden, copied_vectors, encoded_vectors
@@ -27,6 +28,10 @@ def test_a_conversion_gives_the_golden_payload(
     )
     assert len(made.payload()) == golden.payload_bytes
     assert sha256(made.payload()).hexdigest() == golden.payload_sha256
+    [report] = made.report.objects
+    assert report.payload_blake3 == blake3(made.payload()).hexdigest()
+    data = {tensor: blake3(content).hexdigest() for tensor, (_, _, content) in golden.tensors.items()}
+    assert {one.tensor: one.blake3 for one in report.sources} == data
 
 
 def test_there_are_vectors_of_every_quantized_format() -> None:
