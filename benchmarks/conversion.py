@@ -42,7 +42,7 @@ FORMATS = (
     Format.BF16,
 )
 THREADS = 2
-RUNS = 3
+RUNS = 2
 
 
 def shapes(gigabytes: float) -> dict[str, tuple[int, int]]:
