@@ -33,7 +33,7 @@ FIFTH = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """GB/s of source expected of torch on two cores of a Zen 3, and how many times that the encoder is to reach."""
+    """GB/s of source expected of torch on two cores, and how many times as fast the encoder is to be."""
 
     torch: float
     times: int
