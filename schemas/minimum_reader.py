@@ -14,8 +14,3 @@ _READERS: Mapping[int, str] = {
 def minimum_reader(framing: int) -> str:
     """What opens a file of this framing. Raises KeyError for one that is not known."""
     return _READERS[framing]
-
-
-def artifact_file_name(id: str, framing: int) -> str:
-    """What a downloaded artifact is called: it tells the recipe (or model and weights), and the framing."""
-    return f"{id}.v{framing}.ninfer"

@@ -95,6 +95,8 @@ class RecipeRow(Base):
 
     sha256: Mapped[str] = mapped_column(HEX_DIGEST, primary_key=True)
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    model_id: Mapped[str] = mapped_column(Text)
+    weights_id: Mapped[str] = mapped_column(Text)
 
 
 class StoredRecipeRow(Base):

@@ -31,7 +31,9 @@ def hold_document(session: Session, document: Document) -> str:
     insert = _insert(session)
     held = select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update(read=True, key_share=True)
     while session.scalar(held) is None:
-        session.execute(insert(RecipeRow).values(sha256=sha256, document=dict(document.data)).on_conflict_do_nothing())
+        row = {"sha256": sha256, "document": dict(document.data)}
+        named = {name: document.data[name] for name in ("model_id", "weights_id")}
+        session.execute(insert(RecipeRow).values(**row, **named).on_conflict_do_nothing())
     return sha256
 
 

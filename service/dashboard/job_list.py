@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
@@ -10,10 +11,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.sse import format_sse_event
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from schemas.interface import PRINTABLE
 from schemas.states import JobState
-from schemas.tables import JobRow
+from schemas.tables import JobRow, RecipeRow
 from service import event_streams, job_documents
 from service.dashboard.page import render
 from service.dashboard.page_links import page_links
@@ -23,6 +25,15 @@ from service.job_list_feed import JobListFeed
 router = APIRouter(include_in_schema=False)
 
 _PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the list shows of a job beside what the interface does; the names are None for an upgrade."""
+
+    file_bytes: int | None
+    model_id: str | None
+    weights_id: str | None
 
 
 @router.get("/")
@@ -43,20 +54,29 @@ def list_jobs(
     chosen = state if isinstance(state, JobState) else None
     with service.database.reading() as session:
         page = job_documents.job_page(session, state=chosen, text=text or None, limit=_PAGE, cursor=cursor)
-        query = select(JobRow.id, JobRow.file_bytes).where(JobRow.id.in_([job.id for job in page.items]))
-        sizes = {job_id: size for job_id, size in session.execute(query)}  # noqa: C416 - rows are no pairs to mypy
+        beside = _beside(session, [job.id for job in page.items])
     filters = {name: value for name, value in (("state", chosen), ("text", text)) if value}
     return render(
         request,
         "jobs.html",
         page=page,
-        sizes=sizes,
+        beside=beside,
         states=list(JobState),
         state=chosen,
         text=text,
         cursor=cursor,
         **page_links("/jobs", filters, cursor=page.next),
     )
+
+
+def _beside(session: Session, job_ids: Sequence[UUID]) -> dict[UUID, Beside]:
+    query = (
+        select(JobRow.id, JobRow.file_bytes, RecipeRow.model_id, RecipeRow.weights_id)
+        .outerjoin(RecipeRow, RecipeRow.sha256 == JobRow.recipe_document_sha256)
+        .where(JobRow.id.in_(job_ids))
+    )
+    rows = session.execute(query)
+    return {job_id: Beside(size, model_id, weights_id) for job_id, size, model_id, weights_id in rows}
 
 
 @router.get("/jobs/changes")

@@ -18,7 +18,7 @@ def test_json_has_the_names_of_the_interface(model: Model) -> None:
             "verdict": "not known",
             "reasons": ["framing 2 does not say what its objects are, and the recipe claims no target"],
         },
-        "parts": [{"name": "test.v2.ninfer", "bytes": len(out)}],
+        "parts": [{"name": "test-model.test-weights.test.v2.ninfer", "bytes": len(out)}],
         "objects": [
             {
                 "name": "vocab",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from schemas.artifact_file_name import recipe_file_name
 from schemas.errors import ArchitectureError
-from schemas.minimum_reader import artifact_file_name
 from schemas.recipe.expanded import ExpandedRecipe
 from workers.engine.architectures.architecture import MAX_RESOURCE_BYTES, Architecture, NamedTensor
 from workers.engine.binding import BoundSources
@@ -49,7 +49,7 @@ def inscribe(
             "recipe": {"id": recipe.id, "sha256": recipe.sha256},
             "sources": {one.name: one.origin for one in recipe.sources.values() if one.origin is not None},
         },
-        entry_name=artifact_file_name(recipe.id, Framing.THREE),
+        entry_name=recipe_file_name(recipe, Framing.THREE),
         part_bytes=DEFAULT_PART_BYTES if packaging.part_bytes is None else packaging.part_bytes,
         artifact_id=packaging.artifact_id,
     )

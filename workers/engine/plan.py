@@ -12,9 +12,10 @@ from hashlib import sha256
 from math import prod
 from pathlib import Path
 
+from schemas.artifact_file_name import recipe_file_name
 from schemas.errors import PlanError
 from schemas.interface import PlanDocument, PlannedObjectSummary, PlannedPart
-from schemas.minimum_reader import artifact_file_name, minimum_reader
+from schemas.minimum_reader import minimum_reader
 from schemas.recipe.expanded import ExpandedRecipe, Tensor
 from schemas.registry import ResourceEncoding
 from schemas.report import ExecutionRecord, TensorReference
@@ -102,7 +103,10 @@ class Plan:
             execution=ExecutionRecord(verdict=self.execution.verdict, reasons=self.execution.reasons),
             file_bytes=self.file_bytes,
             parts=tuple(
-                PlannedPart(name=one.name or artifact_file_name(self.recipe.id, self.framing), bytes=one.file_bytes)
+                PlannedPart(
+                    name=one.name or recipe_file_name(self.recipe, self.framing),
+                    bytes=one.file_bytes,
+                )
                 for one in self.arrangement.slices
             ),
             payload_offset=self.arrangement.payload_offset,

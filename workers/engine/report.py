@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
-from schemas.minimum_reader import artifact_file_name, minimum_reader
+from schemas.artifact_file_name import recipe_file_name
+from schemas.minimum_reader import minimum_reader
 from schemas.report import (
     ArtifactRecord,
     ConversionReport,
@@ -70,7 +71,9 @@ def report_head(
             payload_offset=plan.arrangement.payload_offset,
             parts=tuple(
                 PartRecord(
-                    name=one.name or artifact_file_name(recipe.id, plan.framing), bytes=one.file_bytes, sha256=digest
+                    name=one.name or recipe_file_name(recipe, plan.framing),
+                    bytes=one.file_bytes,
+                    sha256=digest,
                 )
                 for one, digest in zip(plan.arrangement.slices, sha256, strict=True)
             ),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
+from schemas.artifact_file_name import artifact_file_name
 from schemas.errors import Fault, UpgradeError
-from schemas.minimum_reader import artifact_file_name
 from schemas.registry import ResourceEncoding
 from schemas.storage_layouts import PLANE_ALIGNMENT, up
 from workers.engine.architectures.architecture import NamedTensor
@@ -101,7 +101,7 @@ def plan_upgrade(reader: ArtifactReader, model: UpgradableModel, options: Upgrad
         description,
         metadata={"name": model.inventory.model_id},
         provenance=_provenance(old, model.identity, options),
-        entry_name=artifact_file_name(f"{model.inventory.model_id}.{model.inventory.weights_id}", Framing.THREE),
+        entry_name=artifact_file_name(model.inventory.model_id, model.inventory.weights_id, Framing.THREE),
         part_bytes=options.part_bytes,
         artifact_id=options.artifact_id,
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from hashlib import sha256 as sha256_of
 from importlib.metadata import version
 
-from schemas.minimum_reader import artifact_file_name, minimum_reader
+from schemas.artifact_file_name import artifact_file_name
+from schemas.minimum_reader import minimum_reader
 from schemas.report import (
     ArtifactRecord,
     ExecutionRecord,
@@ -38,7 +39,7 @@ def upgrade_report_head(plan: UpgradePlan, *, old_sha256: str, sha256: Sequence[
     """Everything of the report but its objects. `sha256` are those of the new files, the entry first."""
     identity, arrangement = plan.identity, plan.arrangement
     weights_id = identity.weights_id or ""
-    name = artifact_file_name(f"{identity.model_id}.{weights_id}", arrangement.framing)
+    name = artifact_file_name(identity.model_id, weights_id, arrangement.framing)
     return UpgradeReportHead(
         converter=f"ninforge {version('ninforge')}",
         upgraded_from=UpgradedFile(
