@@ -300,7 +300,9 @@ def test_a_manifest_that_no_artifact_has_is_refused(
 
 def test_an_answer_that_is_no_manifest_is_refused(published: Published, between: Intermediary, out: Path) -> None:
     between.change = lambda _, __: Answer(200, {}, b"<html>welcome</html>")
-    assert "expected what the interface calls ArtifactManifest" in refused(*arguments(published.job, between.address, out))
+    assert "expected what the interface calls ArtifactManifest" in refused(
+        *arguments(published.job, between.address, out)
+    )
 
 
 def test_what_the_service_says_is_told(published: Published, out: Path) -> None:
