@@ -64,7 +64,11 @@ def test_commands_download_and_verify(tmp_path: Path) -> None:
     with running_service(tmp_path / "data") as service:
         job_id = service.submit()
         service.work(job_id)
-        by_curl, by_ninforge, verify = _Commands(page_of(service, job_id)).found
+        page = page_of(service, job_id)
+        directory = f"/inspect?artifact={job_id}"
+        assert f'href="{directory}"' in page
+        assert "layers/7" in service.client.get(directory, headers={"Accept": "text/html"}).text
+        by_curl, by_ninforge, verify = _Commands(page).found
         first, second = tmp_path / "first", tmp_path / "second"
         for folder in (first, second):
             folder.mkdir()
