@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
 import pytest
 
 from tests.dashboard.seeded import SeededService
 from tests.running_service import assert_problem
 
+NO_JOB = "019b0000-0000-7000-8000-000000000000"
 HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
@@ -16,7 +15,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0
     ("path", "status", "told", "next_step"),
     [
         ("/none", 404, "GET /none", "Go back to the list of jobs"),
-        (f"/jobs/{uuid4()}", 404, "There is no job", "Go back to the list of jobs"),
+        (f"/jobs/{NO_JOB}", 404, "There is no job", "Go back to the list of jobs"),
         ("/jobs/<script>", 404, "There is no job &lt;script&gt;", "Go back to the list of jobs"),
         ("/jobs?state=lost", 422, "not as the interface describes it", "mend what is named here"),
     ],
@@ -42,8 +41,8 @@ def test_a_page_of_a_job_that_has_moved_on_says_so(seeded: SeededService) -> Non
 
 def test_others_get_the_problem_document(seeded: SeededService) -> None:
     assert_problem(seeded.service.client.get("/none"), 404, "not-found")
-    assert_problem(seeded.service.client.get(f"/v1/jobs/{uuid4()}", headers=HTML), 404, "not-found")
-    assert_problem(seeded.service.client.get(f"/jobs/{uuid4()}", headers={"Accept": "*/*"}), 404, "not-found")
+    assert_problem(seeded.service.client.get(f"/v1/jobs/{NO_JOB}", headers=HTML), 404, "not-found")
+    assert_problem(seeded.service.client.get(f"/jobs/{NO_JOB}", headers={"Accept": "*/*"}), 404, "not-found")
 
 
 def test_allowed_methods_are_told_with_the_page(seeded: SeededService) -> None:
