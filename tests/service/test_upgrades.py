@@ -200,7 +200,7 @@ def test_a_file_that_changes_after_planning_fails_the_job(site: Site, monkeypatc
     changing = site.old.with_name("changing.ninfer")
     changing.write_bytes(site.old.read_bytes())
     job = site.submit(artifact="changing.ninfer")
-    monkeypatch.setattr("workers.conversion.Conversion._encode_objects", lambda _conversion: None)
+    monkeypatch.setattr("workers.conversion.Conversion._encode_objects", lambda *_: None)
     assert site.service.work(job["id"])["state"] == "converting"
     monkeypatch.undo()
     changing.touch()

@@ -6,8 +6,9 @@ async function complete(input) {
   input.dataset.folder = folder;
   try {
     const answer = await fetch(`/v1/sources?under=${encodeURIComponent(folder)}`);
-    if (!answer.ok || input.dataset.folder !== folder) return;
+    if (!answer.ok) return;
     const { items } = await answer.json();
+    if (input.dataset.folder !== folder) return; // more has been typed meanwhile
     input.list.replaceChildren(...items.map(({ name, kind }) => {
       const option = document.createElement("option");
       option.value = kind === "folder" ? `${name}/` : name;
