@@ -10,7 +10,9 @@ from uuid import UUID
 
 from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
+from sqlalchemy.orm import Session
 
+from schemas.tables import JobRow
 from service.event_feed import EventFeed
 from service.event_streams import EventStreams
 from service.job_list_feed import JobListFeed
@@ -64,6 +66,14 @@ def unknown_job(job_id: UUID | str) -> HTTPException:
 async def _token_name(request: Request) -> str:
     name: str = request.user.display_name
     return name
+
+
+def existing_job(session: Session, job_id: UUID) -> JobRow:
+    """The row of a job. Raises HTTPException 404."""
+    row = session.get(JobRow, job_id)
+    if row is None:
+        raise unknown_job(job_id)
+    return row
 
 
 CurrentService = Annotated[Service, Depends(_service)]

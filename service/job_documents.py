@@ -91,11 +91,16 @@ def job_report(session: Session, job: JobRow) -> JobReport | UpgradeJobReport:
     )
 
 
+def report_head(job: JobRow) -> ReportHead | UpgradeReportHead:
+    """The report of a job that is ready without its objects."""
+    kind: type[ReportHead] | type[UpgradeReportHead] = ReportHead if job.upgrade is None else UpgradeReportHead
+    return kind.model_validate(job.report_head)
+
+
 def artifact_manifest(job: JobRow, url: Callable[[int], str]) -> ArtifactManifest:
     """All files of the artifact of a job that is ready; `url` says where the one of an index is downloaded."""
     artifact = artifact_of(job)
-    kind: type[ReportHead] | type[UpgradeReportHead] = ReportHead if job.upgrade is None else UpgradeReportHead
-    head = kind.model_validate(job.report_head)
+    head = report_head(job)
     return ArtifactManifest(
         artifact_id=head.artifact.artifact_id,
         framing=head.framing,

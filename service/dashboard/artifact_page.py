@@ -9,15 +9,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from schemas.report import ReportHead
 from schemas.states import JobState
 from schemas.tables import JobRow
-from schemas.upgrade_report import UpgradeReportHead
 from service import job_documents
 from service.dashboard.format_totals import format_totals
-from service.dashboard.job_page import existing_job
 from service.dashboard.page import render
-from service.dependencies import CurrentService, JobId
+from service.dependencies import CurrentService, JobId, existing_job
 from workers.job_document import job_document
 
 router = APIRouter(include_in_schema=False, prefix="/jobs")
@@ -33,7 +30,7 @@ def show(job_id: JobId, request: Request, service: CurrentService) -> Response:
             return render(request, "artifact.html", job=job, manifest=None)
         manifest = job_documents.artifact_manifest(row, lambda index: f"/v1/jobs/{job_id}/artifact/parts/{index}")
         totals = format_totals(session, job_id)
-        head = _head(row)
+        head = job_documents.report_head(row)
     return render(
         request,
         "artifact.html",
@@ -57,11 +54,6 @@ def recipe(job_id: JobId, service: CurrentService) -> Response:
         document, name = row.recipe.document, f"{row.recipe_id}.json"
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return JSONResponse(document, headers=headers)
-
-
-def _head(row: JobRow) -> ReportHead | UpgradeReportHead:
-    kind: type[ReportHead] | type[UpgradeReportHead] = ReportHead if row.upgrade is None else UpgradeReportHead
-    return kind.model_validate(row.report_head)
 
 
 def _recipe_options(row: JobRow) -> str:

@@ -11,16 +11,14 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
-from sqlalchemy.orm import Session
 
 from schemas.interface import PRINTABLE
 from schemas.states import ACTIVE_STATES, JobState, ObjectState
-from schemas.tables import JobRow
 from service.dashboard.job_objects import object_lines
 from service.dashboard.object_map import Cell, object_map
 from service.dashboard.page import part, render
 from service.dashboard.throughput import Interval, intervals, throughput_chart
-from service.dependencies import CurrentService, JobId, TokenName, unknown_job
+from service.dependencies import CurrentService, JobId, TokenName, existing_job
 from service.routes import jobs
 from workers.job_document import job_document
 
@@ -121,14 +119,6 @@ def delete(job_id: JobId, service: CurrentService) -> Response:
 
 def _back(job_id: UUID) -> Response:
     return RedirectResponse(f"/jobs/{job_id}", HTTPStatus.SEE_OTHER)
-
-
-def existing_job(session: Session, job_id: UUID) -> JobRow:
-    """The row of a job. Raises HTTPException 404."""
-    row = session.get(JobRow, job_id)
-    if row is None:
-        raise unknown_job(job_id)
-    return row
 
 
 def _throughput(found: Sequence[Interval]) -> Markup:

@@ -11,10 +11,9 @@ from sqlalchemy.orm import Session
 
 from schemas.tables import ObjectRow
 from service import job_documents
-from service.dashboard.job_page import existing_job
 from service.dashboard.object_places import place_of
 from service.dashboard.page import render
-from service.dependencies import CurrentService, JobId
+from service.dependencies import CurrentService, JobId, existing_job
 from workers.job_document import job_document
 
 router = APIRouter(include_in_schema=False, prefix="/jobs")

@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 from schemas.registry import Format
 from schemas.tables import ObjectHistogramRow, ObjectRow
 from service.dashboard.format_totals import format_chart, format_totals
-from service.dashboard.job_page import existing_job
 from service.dashboard.page import render
 from service.dashboard.quality import LayerFidelity, LossyObject, by_layer, by_role, fidelity, lossy_objects, worst
 from service.dashboard.quality_charts import (
@@ -30,7 +29,7 @@ from service.dashboard.quality_charts import (
     words_chart,
 )
 from service.dashboard.word_bars import WordBar, code_bars, scale_bars
-from service.dependencies import CurrentService, JobId
+from service.dependencies import CurrentService, JobId, existing_job
 from workers.job_document import job_document
 
 router = APIRouter(include_in_schema=False, prefix="/jobs")

@@ -24,7 +24,7 @@ from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow
 from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
-from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, unknown_job
+from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, existing_job, unknown_job
 from service.description import problems
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
@@ -82,7 +82,7 @@ def list_jobs(
 def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
     with service.database.reading() as session:
-        return job_document(session, _existing(session, job_id))
+        return job_document(session, existing_job(session, job_id))
 
 
 @router.post("/{job_id}/cancel", responses=problems(HTTPStatus.CONFLICT))
@@ -149,7 +149,7 @@ def list_objects(
 ) -> Page[ObjectReport]:
     """The objects of a job in payload order: none before it is planned."""
     with service.database.reading() as session:
-        _existing(session, job_id)
+        existing_job(session, job_id)
         return job_documents.object_page(session, job_id, state=state, limit=limit, cursor=cursor)
 
 
@@ -161,7 +161,7 @@ def show_object(
 ) -> ObjectDocument:
     """One object of a job, with the histograms of its words."""
     with service.database.reading() as session:
-        _existing(session, job_id)
+        existing_job(session, job_id)
         row = session.get(ObjectRow, (job_id, index))
         if row is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, f"Job {job_id} has no object {index}.")
@@ -218,13 +218,6 @@ def _file_response(job_id: UUID, index: str, service: Service, request: Request)
         raise HTTPException(HTTPStatus.GONE, gone) from None
 
 
-def _existing(session: Session, job_id: UUID) -> JobRow:
-    job = session.get(JobRow, job_id)
-    if job is None:
-        raise unknown_job(job_id)
-    return job
-
-
 def _locked(session: Session, job_id: UUID) -> JobRow:
     job = claims.locked_job(session, job_id)
     if job is None:
@@ -233,7 +226,7 @@ def _locked(session: Session, job_id: UUID) -> JobRow:
 
 
 def _ready(session: Session, job_id: UUID) -> JobRow:
-    job = _existing(session, job_id)
+    job = existing_job(session, job_id)
     if job.state is not JobState.READY:
         raise HTTPException(HTTPStatus.CONFLICT, f"Job {job_id} is {job.state}; only of a ready one is there this.")
     return job
