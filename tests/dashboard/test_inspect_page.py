@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -16,9 +15,11 @@ from playwright.sync_api import Browser, expect
 from service.dashboard.quantities import shape
 from tests.container.samples import TEXT_2, document, file_bytes
 from tests.dashboard.large_job import OBJECTS
+from tests.processor_time import processor_seconds
 from tests.running_service import RunningService, running_service
 
 PAGE = {"accept": "text/html"}
+SERVER_SECONDS = 0.1
 
 
 @pytest.fixture(scope="module")
@@ -116,15 +117,12 @@ def test_objects_are_filtered_and_come_in_parts(shared: RunningService, monkeypa
 
 
 def test_a_directory_of_1307_objects_is_made_in_time_and_small(shared: RunningService) -> None:
-    path, seconds = "/inspect?artifact=models+%26+more/large.ninfer", list[float]()
-    for _ in range(4):
-        begin = time.process_time()
-        answer = shared.client.get(path, headers=PAGE)
-        seconds.append(time.process_time() - begin)
+    path = "/inspect?artifact=models+%26+more/large.ninfer"
+    answer = shared.client.get(path, headers=PAGE)
     assert len(_cells(answer.text)) == OBJECTS
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.num_bytes_downloaded < 100_000
-    assert min(seconds) < 0.1
+    assert processor_seconds(lambda: shared.client.get(path, headers=PAGE), enough=SERVER_SECONDS) < SERVER_SECONDS
 
 
 def _sent(service: RunningService, content: bytes, name: str = "mine.ninfer") -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from threading import Lock
 
 from huggingface_hub import HfApi, constants, get_token, hf_hub_url, set_client_factory
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
@@ -24,6 +25,7 @@ from workers.remote.places import HubPlace, is_plain_path
 
 constants.HF_HUB_DISABLE_TELEMETRY = True  # nothing is sent but what sources take
 
+_installing = Lock()
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGESTS = {DigestKind.SHA256: re.compile(r"[0-9a-f]{64}"), DigestKind.GIT_BLOB: _COMMIT}
 
@@ -57,7 +59,8 @@ def list_snapshot(place: HubPlace, revision: str, hosts: SourceHosts, owner: str
     Raises SourceError where there is none that may be read, FetchError where the Hub does not answer.
     """
     with told_of(owner), _told_by_hub(place, owner):
-        _install_client(hosts)
+        with _installing:  # the library closes the client that it has, which another thread may be using
+            _install_client(hosts)
         info = HfApi(endpoint=hub_endpoint(), library_name="ninforge").model_info(
             place.repository, revision=revision, files_metadata=True, timeout=READ_SECONDS
         )

@@ -47,9 +47,10 @@ def gaps(artifact: Artifact) -> tuple[Gap, ...]:
     found = [_front_gap(number, artifact) for number in range(len(artifact.slices))]
     end = 0
     for index, stored in enumerate(artifact.objects):
-        before = f"objects[{index}] {describe(stored.name)}"
-        parts = segments(artifact.slices, end, stored.offset)
-        found += [Gap(part.file, part.position, part.bytes, before, free) for part in parts]
+        if stored.offset > end:
+            before = f"objects[{index}] {describe(stored.name)}"
+            parts = segments(artifact.slices, end, stored.offset)
+            found += [Gap(part.file, part.position, part.bytes, before, free) for part in parts]
         end = stored.end
     return tuple(sorted((gap for gap in found if gap.bytes), key=lambda gap: (gap.file, gap.offset)))
 
