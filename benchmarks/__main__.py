@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversion, full_size, gpu, kernels, multiples, planning, submissions, upgrade
+from workers import _native
 
 QUICK: dict[str, Callable[[], Table]] = {
     "planning": planning.measure,
@@ -35,7 +36,14 @@ def main() -> None:
         default=conversion.GIGABYTES,
         help=f"of the checkpoint that {conversion.CONVERT} makes",
     )
+    parser.add_argument(
+        "--instruction-set",
+        default=_native.instruction_set(),
+        choices=[name for name, runs in _native.instruction_sets().items() if runs],
+        help="of the kernels; the best of this machine if none is given",
+    )
     given = parser.parse_args()
+    _native.use_instruction_set(given.instruction_set)
     benchmarks = QUICK | {
         conversion.CONVERT: partial(conversion.measure, given.gigabytes),
         FULL_SIZE: partial(full_size.measure, given.folder),

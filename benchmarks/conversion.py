@@ -23,6 +23,7 @@ from benchmarks.checkpoints import fill, recipe_of, trained_words, write_header
 from benchmarks.floor import run_floor
 from benchmarks.peak_memory import PeakMemory
 from schemas.registry import Format
+from workers import _native
 from workers.engine.encode import create_work_files, encode_objects
 from workers.engine.plan import Plan, plan_conversion
 from workers.engine.sources.roots import ANYWHERE
@@ -71,7 +72,7 @@ class _Took:
 
 def measure(gigabytes: float = GIGABYTES) -> Table:
     """Seconds, processor seconds in brackets, and MiB above idle, for each format from BF16."""
-    table = Table("format", *PHASES, "/ floor", "/ larger", "MiB", title=f"{CONVERT} of {gigabytes:g} GB, s (CPU s)")
+    table = Table("format", *PHASES, "/ floor", "/ larger", "MiB", title=_title(gigabytes))
     with TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "model.safetensors"
         start = write_header(checkpoint, {name: ("BF16", shape) for name, shape in shapes(gigabytes).items()})
@@ -89,6 +90,10 @@ def measure(gigabytes: float = GIGABYTES) -> Table:
     return table
 
 
+def _title(gigabytes: float) -> str:
+    return f"{CONVERT} of {gigabytes:g} GB, s (CPU s), {_native.instruction_set()}"
+
+
 def _larger(one: _Took, other: _Took) -> _Took:
     return _Took(max(one.seconds, other.seconds), max(one.cpu, other.cpu), 0)
 
@@ -99,7 +104,8 @@ def _best(rounds: tuple[_Took, ...]) -> _Took:
 
 def _in_a_process(checkpoint: Path, format: Format, gigabytes: float, what: str) -> _Took:
     os.sync()  # what was done before left to write
-    command = [sys.executable, "-m", "benchmarks.conversion", what, str(checkpoint), format, str(gigabytes)]
+    given = [what, str(checkpoint), format, str(gigabytes), _native.instruction_set()]
+    command = [sys.executable, "-m", "benchmarks.conversion", *given]
     return _Took(*json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
@@ -134,8 +140,9 @@ PHASES: dict[str, Callable[[Plan, Path], None]] = {
 """What is measured, each after the one before it."""
 
 
-def _measure_here(what: str, checkpoint: Path, format: Format, gigabytes: float) -> None:
+def _measure_here(what: str, checkpoint: Path, format: Format, gigabytes: float, instruction_set: str) -> None:
     """Does one of the phases and prints what it took, in the order of `_Took`."""
+    _native.use_instruction_set(instruction_set)
     objects = [{"name": name, "shape": list(shape), "format": format} for name, shape in shapes(gigabytes).items()]
     plan = plan_conversion(recipe_of(objects), {"base": checkpoint}, roots=ANYWHERE)
     memory = PeakMemory()
@@ -146,4 +153,4 @@ def _measure_here(what: str, checkpoint: Path, format: Format, gigabytes: float)
 
 
 if __name__ == "__main__":
-    _measure_here(sys.argv[1], Path(sys.argv[2]), Format(sys.argv[3]), float(sys.argv[4]))
+    _measure_here(sys.argv[1], Path(sys.argv[2]), Format(sys.argv[3]), float(sys.argv[4]), sys.argv[5])
