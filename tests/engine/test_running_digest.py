@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workers.engine.encode.parts import Parts
 from workers.engine.encode.running_digest import READ_BYTES, RunningDigest
-from workers.engine.scratch import Bytes
+from workers.engine.scratch import Bytes, Scratch
 
 
 class Source:
@@ -43,7 +43,7 @@ def test_any_pieces_give_the_digest_of_all(size: int, pieces: list[tuple[int, in
         if offset <= size:
             digest.passing(part, offset, source.data[offset : offset + count].copy())
         parts.end(part)
-    assert digest.hexdigest() == source.blake3
+    assert digest.hexdigest(Scratch()) == source.blake3
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -60,7 +60,7 @@ def test_pieces_in_the_order_of_parts_are_not_read_again(threads: int) -> None:
     with ThreadPoolExecutor(threads) as pool:
         ended = list(pool.map(run, numbers))
     assert sum(ended) == 1
-    assert digest.hexdigest() == source.blake3
+    assert digest.hexdigest(Scratch()) == source.blake3
     assert source.read == 0
 
 
@@ -79,5 +79,5 @@ def test_a_part_that_ends_without_its_bytes_holds_nobody_up() -> None:
         one.join(20)
     assert not any(one.is_alive() for one in waiting)
     assert [parts.end(second), parts.end(third)] == [False, True]
-    assert digest.hexdigest() == source.blake3
+    assert digest.hexdigest(Scratch()) == source.blake3
     assert source.read == source.data.size

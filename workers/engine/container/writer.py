@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _ID_START = 16
 _ID_STOP = _ID_START + ARTIFACT_ID_BYTES
-_WRITTEN_BACK_BYTES = 1 << 20
+_WRITTEN_BACK_BYTES = 1 << 15
 """The least that a disk is told of while the rest is being made."""
 
 

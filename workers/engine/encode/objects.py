@@ -144,7 +144,7 @@ class _Run:
         finally:
             ended_last = progress.parts.end(number)
         if ended_last:
-            progress.finish()
+            progress.finish(scratch)
         self.observer.advanced(progress.planned.index, done)
 
     def _making(self, planned: PlannedTensor) -> Making:

@@ -14,6 +14,7 @@ from workers.engine.encode.parts import Parts
 from workers.engine.encode.running_digest import RunningDigest
 from workers.engine.planned_objects import PlannedObject, PlannedResource, SourceTensor
 from workers.engine.reciprocal import ReciprocalWord
+from workers.engine.scratch import Scratch
 
 
 @dataclass(slots=True)
@@ -44,13 +45,13 @@ class Progress:
         with self._lock:
             self._reciprocals += taken
 
-    def finish(self) -> None:
+    def finish(self, scratch: Scratch) -> None:
         """Takes the digests, when the last part has ended."""
         self._source_blake3 = tuple(
-            SourceDigest(source=source, tensor=tensor, blake3=digest.hexdigest())
+            SourceDigest(source=source, tensor=tensor, blake3=digest.hexdigest(scratch))
             for (source, tensor), digest in sorted(self.source_digests.items())
         )
-        self._payload_blake3 = self.payload_digest.hexdigest()
+        self._payload_blake3 = self.payload_digest.hexdigest(scratch)
         self._seconds = time.monotonic() - (self._started or 0.0)
 
     def record(self, worker: str, backend: str) -> EncodedObject:

@@ -8,8 +8,7 @@ from threading import Lock
 from blake3 import blake3
 
 from workers.engine.encode.parts import Parts
-from workers.engine.scratch import Bytes
-from workers.engine.sources.aligned import aligned_bytes
+from workers.engine.scratch import Bytes, Scratch
 
 READ_BYTES = 1 << 20
 
@@ -46,9 +45,9 @@ class RunningDigest:
         """Whether there is nothing more to wait for before bytes from `offset` on."""
         return offset <= self._done or not self._in_order
 
-    def hexdigest(self) -> str:
+    def hexdigest(self, scratch: Scratch) -> str:
         """The digest in hexadecimal, once all parts have ended. Raises what `read` raises."""
-        buffer = aligned_bytes(min(READ_BYTES, self._size - self._done))  # none, if all went by in order
+        buffer = scratch.take("digested", min(READ_BYTES, self._size - self._done))  # none, if all went by in order
         while self._done < self._size:
             data = buffer[: self._size - self._done]
             self._read(self._done, data)
