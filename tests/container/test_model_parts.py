@@ -32,7 +32,8 @@ from workers.engine.container.placement import UnplacedResource, UnplacedTensor
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.writer import ArtifactFiles
 from workers.engine.scratch import Scratch
-from workers.engine.verify.whole_file import check_plane_gaps, digest_files
+from workers.engine.steps import SilentObserver
+from workers.engine.verify.whole_file import Digests, check_plane_gaps
 
 BLOCK = 4096
 SINGLE = arranged(EVERYTHING, 2**40)
@@ -44,7 +45,10 @@ def check_file_set(path: Path, expected: list[bytes]) -> None:
         assert read_payloads(reader) == expected
         assert stray_bytes(reader) == ()
         check_plane_gaps(reader, reader.artifact.objects)
-        whole = digest_files(reader, Scratch())
+        digests = Digests(reader, SilentObserver().advanced)
+        for step in (*digests.of_files(), *map(digests.of_payload, range(len(expected)))):
+            step(Scratch())
+        whole = digests.taken()
         assert whole.sha256 == tuple(hashlib.sha256(one.read_bytes()).hexdigest() for one in reader.paths)
     assert whole.payload_blake3 == tuple(blake3(one).hexdigest() for one in expected)
 

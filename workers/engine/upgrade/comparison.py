@@ -19,7 +19,7 @@ from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.upgrade.copying import require_same
 from workers.engine.upgrade.plan import UpgradePlan
 from workers.engine.verify.model_checks import check_model
-from workers.engine.verify.whole_file import PASS_BYTES, WholeArtifact, digest_files
+from workers.engine.verify.whole_file import PASS_BYTES, Digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,14 @@ def verify_upgraded(
     not those of the plan and for words that an engine refuses; ArchitectureError as check_model does, UpgradeError
     where the old file has changed.
     """
-    whole: list[WholeArtifact] = []
     with ArtifactReader(path) as new:
         stamps = new.stamps()
         _check_fronts(plan, new, artifact_id)
+        digests = Digests(new, observer.advanced)
 
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_files(new, scratch, observer.advanced))
+            yield from digests.of_files()
+            yield from map(digests.of_payload, range(len(new.artifact.objects)))
             for start in range(0, plan.old.payload_bytes, PASS_BYTES):
                 yield partial(_compare, plan, old, new, start, observer)
             if plan.template is not None:
@@ -59,7 +60,8 @@ def verify_upgraded(
             expected = "files that stay as they are while they are verified"
             raise VerificationError("artifact", expected=expected, found="a change")
     require_same(plan, old)
-    return UpgradeVerification(whole[0].sha256, stamps, whole[0].payload_blake3)
+    whole = digests.taken()
+    return UpgradeVerification(whole.sha256, stamps, whole.payload_blake3)
 
 
 def _check_fronts(plan: UpgradePlan, new: ArtifactReader, artifact_id: bytes) -> None:

@@ -37,7 +37,7 @@ from workers.engine.verify.model_front import expected_model_fronts
 from workers.engine.verify.selection import RowRange, all_rows, sampled_rows
 from workers.engine.verify.subject import Check, Checked, Subject, TileStatistics, rows_and_columns
 from workers.engine.verify.tensor_checks import tensor_checks
-from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
+from workers.engine.verify.whole_file import Digests, check_plane_gaps
 
 BLOCK_BYTES = 4 << 20
 
@@ -148,14 +148,16 @@ def verify_artifact(
         _check_between(reader)
         check_model(reader)
         findings = [_Findings(one, _ranges(one, leaves, coverage, drawn)) for one in plan.objects]
-        whole: list[WholeArtifact] = []
 
         def going_on(index: int, _bytes: int) -> None:
             observer.advanced(index, 0)  # verifies nothing yet, but may be told to stop
 
+        digests = Digests(reader, going_on)
+
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_files(reader, scratch, going_on))
+            yield from digests.of_files()
             for found in findings:
+                yield digests.of_payload(found.planned.index)
                 checks = _ObjectChecks(found, reader, leaves, observer, histograms, block_bytes)
                 yield from checks.steps()
 
@@ -163,10 +165,10 @@ def verify_artifact(
         if reader.stamps() != stamps:
             expected = "files that stay as they are while they are verified"
             raise VerificationError("artifact", expected=expected, found="a change")
-        digests = whole[0].payload_blake3
-        objects = tuple(found.verified(digest) for found, digest in zip(findings, digests, strict=True))
+        whole = digests.taken()
+        objects = tuple(found.verified(digest) for found, digest in zip(findings, whole.payload_blake3, strict=True))
         counted = {found.planned.index: found.histogram for found in findings if found.histogram is not None}
-        return Verification(coverage, drawn, whole[0].sha256, stamps, objects, counted)
+        return Verification(coverage, drawn, whole.sha256, stamps, objects, counted)
 
 
 def _check_fronts(plan: Plan, reader: ArtifactReader, artifact_id: bytes | None) -> None:

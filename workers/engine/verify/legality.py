@@ -22,7 +22,7 @@ from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_steps
 from workers.engine.tiles import Tile, tiles
 from workers.engine.verify.model_checks import check_model
-from workers.engine.verify.whole_file import WholeArtifact, check_plane_gaps, digest_files
+from workers.engine.verify.whole_file import Digests, WholeArtifact, check_plane_gaps
 
 BLOCK_BYTES = 4 << 20
 
@@ -44,7 +44,6 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifa
     naming object, row and column, for a byte that must be zero, a word that the format does not allow, or an object
     whose format, layout or encoding is not known.
     """
-    whole: list[WholeArtifact] = []
     with ArtifactReader(path) as reader:
         strays = stray_bytes(reader)
         for stray in (one for one in strays if not one.free):
@@ -52,14 +51,16 @@ def verify_words(path: Path, *, threads: int, observer: Observer) -> LegalArtifa
         _refuse_foreign(reader.artifact.objects)
         check_plane_gaps(reader, reader.artifact.objects)
         passed_over = check_model(reader)
+        digests = Digests(reader, observer.advanced)
 
         def steps() -> Iterator[Step[None]]:
-            yield lambda scratch: whole.append(digest_files(reader, scratch, observer.advanced))
-            for stored in reader.artifact.objects:
+            yield from digests.of_files()
+            for index, stored in enumerate(reader.artifact.objects):
+                yield digests.of_payload(index)
                 yield from _checks(reader, stored)
 
         run_steps(steps(), threads)
-    return LegalArtifact(whole[0], strays, passed_over)
+    return LegalArtifact(digests.taken(), strays, passed_over)
 
 
 def _refuse_foreign(objects: Sequence[StoredObject]) -> None:

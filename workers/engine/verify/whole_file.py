@@ -1,10 +1,11 @@
-"""One pass over a finished artifact: SHA-256 of its files, each payload's BLAKE3, and every byte that belongs to no
-plane."""
+"""What is looked at in a finished artifact as a whole: SHA-256 of its files, each payload's BLAKE3, and every byte that
+belongs to no plane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 
@@ -13,10 +14,10 @@ from blake3 import blake3
 from schemas.errors import VerificationError
 from schemas.storage_layouts import payload
 from workers.engine.container.directory import StoredObject, TensorObject
-from workers.engine.container.front import Artifact
 from workers.engine.container.reader import ArtifactReader
 from workers.engine.container.slices import segments
 from workers.engine.scratch import Scratch
+from workers.engine.steps import Step
 
 PASS_BYTES = 4 << 20
 
@@ -29,44 +30,53 @@ class WholeArtifact:
     payload_blake3: tuple[str, ...]
 
 
-def digest_files(
-    reader: ArtifactReader, scratch: Scratch, advanced: Callable[[int, int], None] = lambda _index, _bytes: None
-) -> WholeArtifact:
-    """Reads every byte of every file once. `advanced` is told (object index, bytes) as it goes."""
-    slices = reader.artifact.slices
-    files = [sha256() for _ in slices]
-    payloads: list[str] = []
+class Digests:
+    """Digests of an artifact's files and payloads. Each is a step of its own: SHA-256 of a file, which threads cannot
+    share, takes longest of all, and nothing else is to wait for it.
 
-    def blocks(number: int, position: int, count: int) -> Iterator[memoryview]:
-        for start in range(position, position + count, PASS_BYTES):
-            block = scratch.take("pass", min(PASS_BYTES, position + count - start))
-            reader.read_file_at(number, start, block.data)
-            files[number].update(block.data)
-            yield block.data
+    `advanced` is told (object index, bytes of its payload that were digested) as it goes.
+    """
 
-    for number, one in enumerate(slices):
-        for _ in blocks(number, 0, one.payload_offset):
-            pass
-    for start, stop, index in _spans(reader.artifact):
-        digest = blake3()
-        for part in segments(slices, start, stop):
-            for block in blocks(part.file, part.position, part.bytes):
-                if index is not None:
-                    digest.update(block)
-                    advanced(index, block.nbytes)
-        if index is not None:
-            payloads.append(digest.hexdigest())
-    return WholeArtifact(tuple(one.hexdigest() for one in files), tuple(payloads))
+    def __init__(self, reader: ArtifactReader, advanced: Callable[[int, int], None]) -> None:
+        self._reader = reader
+        self._advanced = advanced
+        self._sha256: dict[int, str] = {}
+        self._blake3: dict[int, str] = {}
 
+    def of_files(self) -> Iterator[Step[None]]:
+        """Reads every byte of every file once."""
+        for number in range(len(self._reader.artifact.slices)):
+            yield partial(self._file, number)
 
-def _spans(artifact: Artifact) -> Iterator[tuple[int, int, int | None]]:
-    """The payload from its first byte to its last: (start, stop, index of the object or None for bytes of none)."""
-    end = 0
-    for index, stored in enumerate(artifact.objects):
-        yield end, stored.offset, None
-        yield stored.offset, stored.end, index
-        end = stored.end
-    yield end, artifact.payload_bytes, None
+    def of_payload(self, index: int) -> Step[None]:
+        """Reads the payload of one object once."""
+        return partial(self._payload, index)
+
+    def taken(self) -> WholeArtifact:
+        """All digests, once every step has been taken."""
+        artifact = self._reader.artifact
+        return WholeArtifact(
+            tuple(self._sha256[number] for number in range(len(artifact.slices))),
+            tuple(self._blake3[index] for index in range(len(artifact.objects))),
+        )
+
+    def _file(self, number: int, scratch: Scratch) -> None:
+        digest, size = sha256(), self._reader.artifact.slices[number].file_bytes
+        for start in range(0, size, PASS_BYTES):
+            block = scratch.take("pass", min(PASS_BYTES, size - start)).data
+            self._reader.read_file_at(number, start, block)
+            digest.update(block)
+            self._advanced(0, 0)
+        self._sha256[number] = digest.hexdigest()
+
+    def _payload(self, index: int, scratch: Scratch) -> None:
+        digest, stored = blake3(), self._reader.artifact.objects[index]
+        for start in range(0, stored.bytes, PASS_BYTES):
+            block = scratch.take("pass", min(PASS_BYTES, stored.bytes - start)).data
+            self._reader.read_at(stored, start, block)
+            digest.update(block)
+            self._advanced(index, block.nbytes)
+        self._blake3[index] = digest.hexdigest()
 
 
 def check_plane_gaps(reader: ArtifactReader, objects: Sequence[StoredObject]) -> None:
