@@ -43,7 +43,7 @@ FORMATS = (
     Format.BF16,
 )
 THREADS = 2
-RUNS = 2
+RUNS = 5
 
 
 def shapes(gigabytes: float) -> dict[str, tuple[int, int]]:

@@ -84,7 +84,7 @@ def convert(
             metavar="N",
             min=1,
             max=MAX_BLOCK_BYTES,
-            help="Source bytes that a thread takes at a time, 4 MiB by default. The artifact does not depend on it.",
+            help="Bytes that a thread reads and makes at a time; 3.5 MiB by default. The artifact is always the same.",
         ),
     ] = None,
     allow_unexecutable: Annotated[

@@ -56,6 +56,12 @@ class Making:
     block_bytes: int
     encoders: Encoders
 
+    @property
+    def encoded_elements(self) -> int:
+        """Elements of a block that is encoded: both what they are made of and what they become stay in cache."""
+        elements = prod(self.spec.shape)
+        return self.block_bytes * elements // (elements * width(self.value) + self.payload.bytes)
+
 
 def tensor_blocks(making: Making) -> Iterator[Block]:
     """The blocks of a tensor object, by its format's geometry."""
@@ -102,8 +108,7 @@ def _direct_block(making: Making, start: int, count: int, size: int) -> Block:
 
 def _grouped_blocks(making: Making, geometry: GroupedGeometry) -> Iterator[Block]:
     n, k = making.spec.shape
-    limit = making.block_bytes // width(making.value)
-    for tile in tiles(n, k, limit=limit, column_step=K_ALIGNMENT):
+    for tile in tiles(n, k, limit=making.encoded_elements, column_step=K_ALIGNMENT):
         yield _grouped_block(making, geometry, tile)
 
 
@@ -146,8 +151,7 @@ def _row_scaled_blocks(making: Making) -> Iterator[Block]:
     n, k = making.spec.shape
     match making.spec.encode:
         case EncoderProfile.FP8_ROW_MAXABS_RECIP_RNE_V1:
-            limit = making.block_bytes // width(making.value)
-            for tile in tiles(n, k, limit=limit, column_step=k):
+            for tile in tiles(n, k, limit=making.encoded_elements, column_step=k):
                 yield _row_encoded_block(making, tile)
         case WordOrigin.COPY:
             for tile in tiles(n, k, limit=making.block_bytes, column_step=1):

@@ -28,8 +28,9 @@ from workers.engine.planned_objects import PlannedObject, PlannedResource, Plann
 from workers.engine.scratch import Bytes, Scratch
 from workers.engine.steps import Observer, Step, run_chains
 
-BLOCK_BYTES = 4 << 20
-"""Source bytes of one block: large enough to hide the cost of handing it out, small enough to stay in cache."""
+BLOCK_BYTES = 7 << 19
+"""Bytes of one block, its source and what is made of it: enough to hide the cost of handing it out, few enough for a
+cache."""
 
 
 class Arranged(Protocol):
