@@ -82,7 +82,7 @@ def tensor_blocks(making: Making) -> Iterator[Block]:
 def _direct_blocks(making: Making, geometry: DirectGeometry) -> Iterator[Block]:
     size = geometry.word_bytes
     total = prod(making.spec.shape)
-    step = max(making.block_bytes // size, 1)
+    step = max(making.block_bytes // (2 * size), 1)  # words as they are read, and as the file's cache has them
     for start in range(0, total, step):
         yield _direct_block(making, start, min(step, total - start), size)
 
