@@ -1,1 +1,1 @@
-"""Alembic migrations of the tables in schemas/tables.py, run by the program itself (workers/database.py)."""
+"""Alembic migrations of the tables in schemas/tables, run by the program itself (workers/database.py)."""

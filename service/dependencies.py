@@ -3,6 +3,7 @@ thread."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated
@@ -10,12 +11,17 @@ from uuid import UUID
 
 from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from schemas.errors import NinforgeError
+from schemas.interface import Job
 from schemas.tables import JobRow
 from service.event_feed import EventFeed
 from service.event_streams import EventStreams
+from service.group_commit import GroupCommit
 from service.job_list_feed import JobListFeed
+from service.new_jobs import NewJob, add_new_jobs
 from workers.database import Database
 from workers.settings import Settings
 from workers.storage import Storage
@@ -32,11 +38,23 @@ class Service:
     events: EventFeed = field(init=False)
     job_list: JobListFeed = field(init=False)
     streams: EventStreams = field(init=False)
+    _new_jobs: GroupCommit[NewJob, Job] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
         object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
+        object.__setattr__(self, "_new_jobs", GroupCommit(self._add_jobs, (NinforgeError, IntegrityError)))
+
+    def add_job(self, new: NewJob) -> Job:
+        """Adds a job, queued, together with those of other requests. Raises what add_new_jobs raises."""
+        if new.check is not None:  # what it locks has no order among several
+            [document] = self._add_jobs([new])
+            return document
+        return self._new_jobs.write(new)
+
+    def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
+        return add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
 
     def end_streams(self) -> None:
         """Ends all streams of events: the server is about to end."""

@@ -17,7 +17,7 @@ from workers.engine.container.slices import Slice
 from workers.engine.execution import judge_description
 
 InspectionDocument = Mapping[str, Any]
-"""As schemas/interface.py describes an Inspection."""
+"""As schemas/interface describes an Inspection."""
 
 
 def inspection_document(

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
-from schemas.errors import KeyReusedError, TooManyJobsError
+from schemas.errors import KeyReusedError, NinforgeError
 from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service.dependencies import Service, TokenName
-from workers import job_limits
+from service.new_jobs import NewJob, SubmissionKey
 from workers.application import wake
 from workers.devices import queue_of
 from workers.job_document import job_document
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionKey:
-    """The key that a request brought. Each token has keys of its own; they are for all that can be submitted."""
-
-    owner: str
-    key: str
-    path: str
-
-    def body_sha256(self, body: Body) -> str:
-        """What tells bodies apart: neither white space nor the order of members does."""
-        text = json.dumps([self.path, body.model_dump(mode="json")], sort_keys=True)
-        return sha256(text.encode()).hexdigest()
 
 
 async def _submission_key(
@@ -58,7 +40,24 @@ async def _submission_key(
 OptionalKey = Annotated[SubmissionKey | None, Depends(_submission_key)]
 
 
-def submitted_before(service: Service, key: SubmissionKey | None, body: Body) -> Job | None:
+def submit_once(service: Service, key: SubmissionKey | None, body: Body, prepare: Callable[[], NewJob]) -> Job:
+    """Adds the job that `prepare` gives, with its key, and wakes a worker. If a request with this key came before, the
+    job is that one's, whatever would be said to its body now.
+
+    Raises KeyReusedError if the earlier body was another, TooManyJobsError, and what `prepare` raises.
+    """
+    try:
+        document = service.add_job(prepare())
+    except (NinforgeError, IntegrityError):
+        earlier = _submitted_before(service, key, body)
+        if earlier is None:
+            raise
+        return earlier
+    wake(service.queue, document.id, queue_of(document.device))
+    return document
+
+
+def _submitted_before(service: Service, key: SubmissionKey | None, body: Body) -> Job | None:
     """The job that this key brought about, as it is now. Raises KeyReusedError if it was for another body."""
     if key is None:
         return None
@@ -74,27 +73,3 @@ def submitted_before(service: Service, key: SubmissionKey | None, body: Body) ->
                 found="another body",
             )
         return job_document(session, session.get_one(JobRow, row.job_id))
-
-
-def submit_once(
-    service: Service, token: str, key: SubmissionKey | None, body: Body, add: Callable[[Session], JobRow]
-) -> Job:
-    """Adds a job of a token with its key, in one transaction, and wakes a worker. If another request with this key was
-    faster, the job is the other's. Raises TooManyJobsError."""
-    try:
-        with service.database.writing() as session:
-            job = add(session)
-            if key is not None:
-                digest = key.body_sha256(body)
-                row = {"owner": key.owner, "key": key.key, "body_sha256": digest, "job_id": job.id}
-                session.execute(insert(SubmissionKeyRow), row)
-            document = job_document(session, job)
-            # Last, since others of this token wait from here to the end of the transaction.
-            job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
-    except (IntegrityError, TooManyJobsError):  # the other may have taken the last place
-        earlier = submitted_before(service, key, body)
-        if earlier is None:
-            raise
-        return earlier
-    wake(service.queue, document.id, queue_of(document.device))
-    return document

@@ -28,6 +28,7 @@ from workers.settings import Settings
 _WRITE = "ninforge_write"
 _BUSY_TIMEOUT_MS = 30_000
 _RETRY_SECONDS = 0.02
+_LOOK_SECONDS = 0.001
 _CONNECT_SECONDS = 10
 _STANDSTILL_MS = 20_000
 _ENDED_AT_STANDSTILL = "25P03"
@@ -159,6 +160,28 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             return
 
 
+def _begin_writing(connection: Connection) -> None:
+    """Begins a transaction as soon as no other process has the write lock. SQLite's own wait sleeps for up to a tenth
+    of a second between two looks, in which others come first."""
+    deadline = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        while not _began_writing(connection, last=time.monotonic() > deadline):
+            time.sleep(_LOOK_SECONDS)
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+
+
+def _began_writing(connection: Connection, *, last: bool) -> bool:
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as error:
+        if last or getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
+
+
 def _postgresql_engine(url: URL) -> Engine:
     """Connections that find out when the server is gone, and that the server finds out about: a process that stands
     still in a transaction holds locks that others wait for, until the server ends its session."""
@@ -203,7 +226,9 @@ def _sqlite_engine(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(_WRITE, False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if connection.get_execution_options().get(_WRITE, False):
+            _begin_writing(connection)
+        else:
+            connection.exec_driver_sql("BEGIN")
 
     return engine

@@ -25,8 +25,12 @@ KEPT = 1000
 
 def record_state(session: Session, job: JobRow) -> None:
     """Tells the state that a locked job has come to, and with what error."""
-    error = None if job.error is None else Problem.model_validate(job.error)
-    _record(session, job, EventKind.STATE, StateEvent(state=job.state, error=error))
+    record_states(session, [job])
+
+
+def record_states(session: Session, jobs: Sequence[JobRow]) -> None:
+    """Tells the states of several locked jobs."""
+    _record(session, [(job, EventKind.STATE, _state_event(job)) for job in jobs])
 
 
 def record_progress(session: Session, job: JobRow) -> None:
@@ -36,17 +40,25 @@ def record_progress(session: Session, job: JobRow) -> None:
     job.furthest = progress.fraction
     if job.state is not JobState.PLANNING:  # what is fetched is no payload
         keep_sample(session, job, progress.bytes_done)
-    _record(session, job, EventKind.PROGRESS, progress)
+    _record(session, [(job, EventKind.PROGRESS, progress)])
 
 
 def record_objects(session: Session, job: JobRow, state: ObjectState, indices: Sequence[int]) -> None:
     """Tells that objects of a locked job are encoded or verified."""
-    _record(session, job, EventKind.OBJECT, ObjectsEvent(state=state, indices=tuple(indices)))
+    _record(session, [(job, EventKind.OBJECT, ObjectsEvent(state=state, indices=tuple(indices)))])
 
 
-def _record(session: Session, job: JobRow, kind: EventKind, data: Answer) -> None:
-    job.last_event += 1
-    event = {"job_id": job.id, "number": job.last_event, "kind": kind, "data": data.model_dump(mode="json")}
-    session.execute(insert(EventRow), event)
-    if job.last_event > KEPT:
-        session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))
+def _state_event(job: JobRow) -> StateEvent:
+    error = None if job.error is None else Problem.model_validate(job.error)
+    return StateEvent(state=job.state, error=error)
+
+
+def _record(session: Session, told: Sequence[tuple[JobRow, EventKind, Answer]]) -> None:
+    rows = []
+    for job, kind, data in told:
+        job.last_event += 1
+        rows.append({"job_id": job.id, "number": job.last_event, "kind": kind, "data": data.model_dump(mode="json")})
+    session.execute(insert(EventRow), rows)
+    for job, _, _ in told:
+        if job.last_event > KEPT:
+            session.execute(delete(EventRow).where(EventRow.job_id == job.id, EventRow.number <= job.last_event - KEPT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 from sqlalchemy import func, select
@@ -15,8 +16,8 @@ _LOCK = 0x6E6A6F62
 """Keeps these locks apart from others of the database."""
 
 
-def admit(session: Session, job: JobRow, token: str, limit: int) -> None:
-    """Notes that a token, by its name, has queued a job in this transaction, which may then have `limit` active jobs.
+def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> None:
+    """Notes that a token, by its name, has queued jobs in this transaction, which may then have `limit` active jobs.
 
     Transactions that queue jobs of one token follow one another, so none of them counts too few. Raises
     TooManyJobsError.
@@ -24,11 +25,12 @@ def admit(session: Session, job: JobRow, token: str, limit: int) -> None:
     if session.get_bind().dialect.name == "postgresql":  # SQLite has one writing transaction at a time anyway
         key = int.from_bytes(sha256(token.encode()).digest()[:4], signed=True)
         session.execute(select(func.pg_advisory_xact_lock(_LOCK, key)))
-    active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES), JobRow.id != job.id)
-    others = session.scalar(active) or 0
-    if others >= limit:
+    active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES))
+    others = session.scalar(active.where(JobRow.id.not_in([job.id for job in jobs]))) or 0
+    if others + len(jobs) > limit:
         owner = f"of the token {token} " if token else ""
         raise TooManyJobsError(
             "jobs", expected=f"at most {limit} {owner}that are not finished", found=f"{others} already"
         )
-    job.queued_by = token
+    for job in jobs:
+        job.queued_by = token

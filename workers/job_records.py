@@ -21,17 +21,16 @@ from workers.engine.container.directory import Framing
 from workers.identifiers import time_ordered_id
 from workers.job_endings import hold_stored_files
 from workers.job_work import PlannedJob, PlannedJobObject, VerifiedWork
+from workers.recipe_expansion import Document
 from workers.storage import Storage
 from workers.submission import Submission
 from workers.upgrade_submission import UpgradeSubmission
 from workers.verification_records import record_findings
 
 
-def submit(
-    session: Session, submission: Submission, recipe: ExpandedRecipe, *, name: str, queued_by: str = ""
-) -> JobRow:
-    """Adds a job, queued. `recipe` is what the submission's document expands to, `queued_by` the name of a token."""
-    job = JobRow(
+def conversion_job(submission: Submission, recipe: ExpandedRecipe, *, name: str, queued_by: str = "") -> JobRow:
+    """A job to be added. `recipe` is what the submission's document expands to, `queued_by` the name of a token."""
+    return JobRow(
         id=time_ordered_id(),
         name=name,
         state=JobState.QUEUED,
@@ -39,7 +38,7 @@ def submit(
         recipe_id=recipe.id,
         recipe_revision=recipe.revision,
         recipe_sha256=recipe.sha256,
-        recipe_document_sha256=recipe_records.hold_document(session, submission.document),
+        recipe_document_sha256=submission.document.sha256,
         let=dict(submission.let),
         sources=dict(submission.sources),
         resources=dict(submission.resources),
@@ -48,15 +47,13 @@ def submit(
         allow_unexecutable=submission.allow_unexecutable,
         verify=submission.verify,
         device=submission.device,
-        created_at=database_time(session),
         lost_claims=0,
     )
-    return _added(session, job)
 
 
-def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str, queued_by: str = "") -> JobRow:
-    """Adds a job that upgrades a file, queued."""
-    job = JobRow(
+def upgrade_job(submission: UpgradeSubmission, *, name: str, queued_by: str = "") -> JobRow:
+    """A job to be added that upgrades a file."""
+    return JobRow(
         id=time_ordered_id(),
         name=name,
         state=JobState.QUEUED,
@@ -68,17 +65,20 @@ def submit_upgrade(session: Session, submission: UpgradeSubmission, *, name: str
         framing=int(Framing.THREE),
         verify="full",
         device="auto",
-        created_at=database_time(session),
         lost_claims=0,
     )
-    return _added(session, job)
 
 
-def _added(session: Session, job: JobRow) -> JobRow:
-    job.parts, job.attempts, job.last_event = [], [], 0  # there are none to be looked for
-    session.add(job)
-    job_events.record_state(session, job)
-    return job
+def add_jobs(session: Session, jobs: Sequence[JobRow], documents: Iterable[Document]) -> None:
+    """Adds jobs, queued, and the documents that they refer to."""
+    for _, document in sorted({one.sha256: one for one in documents}.items()):
+        recipe_records.hold_document(session, document)
+    now = database_time(session)
+    for job in jobs:
+        job.created_at = now
+        job.parts, job.attempts, job.last_event = [], [], 0  # there are none to be looked for
+    session.add_all(jobs)
+    job_events.record_states(session, jobs)
 
 
 def reserve_disk(

@@ -29,10 +29,10 @@ from service.dashboard.page import render
 from service.dashboard.plan_preview import PlanPreview, plan_preview
 from service.dependencies import CurrentService, Service, TokenName
 from service.located_faults import LocatedFault, located_faults
+from service.new_jobs import SubmissionKey
 from service.routes import jobs
 from service.source_names import source_entries
 from service.submissions import require_device, submission_of
-from service.submitting_once import SubmissionKey
 from workers.public_problems import public_problem, without_places
 from workers.remote.fetching import fetchable_origins
 from workers.remote.hosts import SourceHosts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
@@ -26,9 +27,10 @@ from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, existing_job, unknown_job
 from service.description import problems
+from service.new_jobs import NewJob, SubmissionKey
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
-from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
+from service.submitting_once import OptionalKey, submit_once
 from workers import claims, job_endings, job_limits, job_records
 from workers.application import wake
 from workers.devices import queue_of
@@ -46,23 +48,19 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
 def submit(body: JobRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
-    document = submitted_before(service, key, body) or _submit(body, service, token, key)
+    document = submit_once(service, key, body, partial(_new_job, body, service, token, key))
     response.headers["Location"] = f"{router.prefix}/{document.id}"
     return document
 
 
-def _submit(body: JobRequest, service: Service, token: str, key: SubmissionKey | None) -> Job:
+def _new_job(body: JobRequest, service: Service, token: str, key: SubmissionKey | None) -> NewJob:
     require_device(body, service.settings)
     submission = submission_of(body, service.database)
     recipe = submission.expand()
     submission = with_origins(submission, recipe, service.settings)
     locate(submission, recipe, service.settings)
-    name = body.name or recipe.id
-
-    def add(session: Session) -> JobRow:
-        return job_records.submit(session, submission, recipe, name=name, queued_by=token)
-
-    return submit_once(service, token, key, body, add)
+    make = partial(job_records.conversion_job, submission, recipe, name=body.name or recipe.id, queued_by=token)
+    return NewJob(make, token, key, body, submission.document)
 
 
 @router.get("")
@@ -106,7 +104,7 @@ def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
     with service.database.writing() as session:
         job = _locked(session, job_id)
         job_endings.retry(session, job)
-        job_limits.admit(session, job, token, service.settings.max_active_jobs_per_token)
+        job_limits.admit(session, [job], token, service.settings.max_active_jobs_per_token)
         document = job_document(session, job)
     wake(service.queue, job_id, queue_of(document.device))
     return document

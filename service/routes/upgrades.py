@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 
 from fastapi import APIRouter, Response
-from sqlalchemy.orm import Session
 
 from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.interface import Job, UpgradeRequest
-from schemas.tables import JobRow
 from service.dependencies import CurrentService, Service, TokenName
 from service.description import problems
+from service.new_jobs import NewJob, SubmissionKey
 from service.routes import jobs
 from service.strict_json import StrictJsonRoute
-from service.submitting_once import OptionalKey, SubmissionKey, submit_once, submitted_before
+from service.submitting_once import OptionalKey, submit_once
 from workers import job_records
 from workers.upgrade_submission import UpgradeSubmission, model_of, require_stored, stored_file
 
@@ -31,21 +31,16 @@ def submit(
 ) -> Job:
     """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
     that is not allowed are told at once; what words and resources show is the job's error later."""
-    document = submitted_before(service, key, body) or _submit(body, service, token, key)
+    document = submit_once(service, key, body, partial(_new_job, body, service, token, key))
     response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
     return document
 
 
-def _submit(body: UpgradeRequest, service: Service, token: str, key: SubmissionKey | None) -> Job:
+def _new_job(body: UpgradeRequest, service: Service, token: str, key: SubmissionKey | None) -> NewJob:
     with service.database.reading() as session:
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
-    name = _checked_name(submission, service)
-
-    def add(session: Session) -> JobRow:
-        require_stored(session, submission)
-        return job_records.submit_upgrade(session, submission, name=name, queued_by=token)
-
-    return submit_once(service, token, key, body, add)
+    make = partial(job_records.upgrade_job, submission, name=_checked_name(submission, service), queued_by=token)
+    return NewJob(make, token, key, body, check=partial(require_stored, submission=submission))
 
 
 def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:

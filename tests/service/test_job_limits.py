@@ -108,14 +108,14 @@ def test_each_token_has_a_limit_of_its_own(database: Database) -> None:
         with database.writing() as session:
             job = job_row()
             session.add(job)
-            job_limits.admit(session, job, token, 1)
+            job_limits.admit(session, [job], token, 1)
             return job.id
 
     ids = {token: admitted(token) for token in ("a", "b")}
     with pytest.raises(TooManyJobsError, match="of the token a "):
         admitted("a")
     with database.writing() as session:
-        job_limits.admit(session, session.get_one(JobRow, ids["b"]), "b", 1)
+        job_limits.admit(session, [session.get_one(JobRow, ids["b"])], "b", 1)
     with database.reading() as session:
         assert {token: session.get_one(JobRow, job_id).queued_by for token, job_id in ids.items()} == {
             "a": "a",

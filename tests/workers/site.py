@@ -48,8 +48,10 @@ class Site:
         document = Document.of(members.pop("document", recipe_document()))
         plain = Submission(document, {}, {"base": "small"}, {}, Packaging(), False, "full", "auto")
         submission = replace(plain, **members)
+        job = job_records.conversion_job(submission, submission.expand(), name="test")
         with self.database.writing() as session:
-            return job_records.submit(session, submission, submission.expand(), name="test").id
+            job_records.add_jobs(session, [job], [submission.document])
+            return job.id
 
     def job(self, job_id: UUID) -> JobRow:
         with self.database.reading() as session:

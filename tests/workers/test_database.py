@@ -7,13 +7,14 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import alembic.command
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, column, insert, inspect, select, table, text, update
+from sqlalchemy import URL, column, func, insert, inspect, select, table, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from schemas.states import Stage
@@ -177,6 +178,24 @@ def test_writers_wait_for_each_other_and_lose_nothing(database: Database) -> Non
         list(pool.map(count, range(80)))
     with database.reading() as session:
         assert session.get_one(JobRow, job_id).lost_claims == 80
+
+
+def test_whoever_waits_for_the_write_lock_is_told_if_it_is_never_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = URL.create("sqlite", database=str(tmp_path / "shared.sqlite3"))
+    one, other = Database(url), Database(url)
+    one.upgrade()
+    monkeypatch.setattr("workers.database._BUSY_TIMEOUT_MS", 50)
+    with one.writing() as session:
+        session.add(job_row())
+        session.flush()
+        with pytest.raises(OperationalError, match="locked"), other.writing() as waiting:
+            waiting.execute(select(1))
+    with other.writing() as session:
+        assert session.scalar(select(func.count()).select_from(JobRow)) == 1
+    for database in (one, other):
+        database.close()
 
 
 def test_ids_sort_by_age() -> None:
