@@ -17,6 +17,8 @@ from tests.submitting_clients import Submitted, percentile, submit_all
 
 CLIENTS, EACH = 50, 10
 BUDGET_MS = 250
+PAUSES = (0.0, 0.5)
+"""Seconds that a client lets go by between two jobs."""
 RECIPE = "all-minilm-l6-v2.demo"
 
 
@@ -44,10 +46,11 @@ def measure() -> Table:
         "p99 ms",
         "budget ms",
     )
-    table = Table("submissions", *columns, title=title)
+    table = Table("service, pause of clients", *columns, title=title)
     for kind in ("embedded", "cluster"):
-        with _running(kind) as serving:
-            _row(table, kind, _submitted(serving))
+        for pause in PAUSES:
+            with _running(kind) as serving:
+                _row(table, f"{kind}, {pause:g} s", _submitted(serving, pause))
     return table
 
 
@@ -69,12 +72,12 @@ def _row(table: Table, kind: str, outcome: _Outcome) -> None:
     )
 
 
-def _submitted(serving: Service) -> _Outcome:
+def _submitted(serving: Service, pause: float) -> _Outcome:
     body = {"recipe": RECIPE, "sources": {"base": str(_model())}}
     url = str(serving.client.base_url)
     serving.finished(serving.submit(body))  # everything has been loaded once
     before = _processor_seconds(serving.process.pid)
-    submitted = submit_all(url, body, clients=CLIENTS, each=EACH)
+    submitted = submit_all(url, body, clients=CLIENTS, each=EACH, pause=pause)
     used = _processor_seconds(serving.process.pid) - before
     items = serving.client.get("/v1/jobs", params={"limit": 1000}).json()["items"]
     mine = [job for job in items if job["id"] in submitted.ids and job["state"] not in {"failed", "cancelled"}]

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from httpx import Client, Response
 
 from service.application import create_application
+from service.problem_protocol import ProblemProtocol
 from tests.small_job import job_body, write_checkpoint
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
@@ -57,7 +58,7 @@ def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
     write_checkpoint(data / "sources" / "small")
     chosen = Settings(data=data, **{"threads": 2, "port": 0, **settings})
     application = create_application(chosen)
-    server = uvicorn.Server(uvicorn.Config(application, log_config=None))
+    server = uvicorn.Server(uvicorn.Config(application, http=ProblemProtocol, log_config=None))
     with socket.create_server(("127.0.0.1", chosen.port)) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from email.parser import BytesParser
 from email.policy import HTTP
 from pathlib import Path
@@ -96,7 +97,12 @@ def test_a_refused_method_is_answered_with_all_that_are_not(
 
 
 @pytest.mark.parametrize(
-    "sent", [b"\0\1\2\r\n\r\n", b"GET / HTTP/1.1\r\nbroken\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"]
+    "sent",
+    [
+        b"\0\1\2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nbroken\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+    ],
 )
 def test_what_is_no_request_is_answered_with_a_problem(address: URL, sent: bytes) -> None:
     with socket.create_connection((address.host, address.port or 80), timeout=60) as connection:
@@ -107,6 +113,21 @@ def test_what_is_no_request_is_answered_with_a_problem(address: URL, sent: bytes
     assert re.search(rb"(?i)content-type: application/problem\+json", head)
     problem: dict[str, Any] = json.loads(body)
     assert (problem["type"], problem["status"]) == ("urn:ninforge:problem:bad-request", 400)
+
+
+@pytest.mark.parametrize("piece", [b"a" * 65536, b"X-Long: 1\r\n" * 4096, b"X-Long: " + b"a" * 65536])
+def test_a_head_that_does_not_end_is_refused(address: URL, piece: bytes) -> None:
+    with socket.create_connection((address.host, address.port or 80), timeout=60) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        with suppress(ConnectionError):
+            for _ in range(64):
+                connection.sendall(piece)
+        # What was sent after the answer may have the other side reset the connection.
+        with suppress(ConnectionError):
+            assert connection.recv(4096).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        with suppress(ConnectionError):
+            while connection.recv(65536):
+                pass
 
 
 @pytest.fixture(scope="module")
