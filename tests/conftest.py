@@ -12,9 +12,28 @@ from sqlalchemy.pool import NullPool
 
 from schemas.tables import Base
 from tests.instruction_sets import RUNNABLE, using
-from tests.running_service import RunningService, running_service
+from tests.running_service import Databases, RunningService, running_service
 from tests.servers import postgresql_database_on, postgresql_server, redis_database
 from workers.database import Database
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Lets all services of a session have PostgreSQL databases instead of SQLite files."""
+    parser.addoption("--services-on", choices=("sqlite", "postgresql"), default="sqlite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _databases_of_services(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.config.getoption("--services-on") == "sqlite":
+        yield
+        return
+    with postgresql_database_on(request.getfixturevalue("postgresql")) as template:
+        database = Database(template)
+        database.upgrade()
+        database.close()
+        Databases.template = template
+        yield
+        Databases.template = None
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,11 @@ from uuid import UUID
 import uvicorn
 from fastapi import FastAPI
 from httpx import Client, Response
+from sqlalchemy import URL
 
 from service.application import create_application
 from service.problem_protocol import ProblemProtocol
+from tests.servers import postgresql_database_on
 from tests.small_job import job_body, write_checkpoint
 from workers.conversion import Conversion, WorkerContext
 from workers.database import Database
@@ -52,9 +54,32 @@ class RunningService:
         return job
 
 
+class Databases:
+    """Where services have their databases, for all tests of a session: in their data folders, or copied from a template
+    on a PostgreSQL server."""
+
+    template: URL | None = None
+
+    @classmethod
+    @contextmanager
+    def settings(cls) -> Iterator[dict[str, Any]]:
+        """The settings of a service that has a database of its own."""
+        if cls.template is None:
+            yield {}
+            return
+        with postgresql_database_on(cls.template.set(database="postgres"), template=cls.template.database or "") as url:
+            yield {"database_url": url.render_as_string(hide_password=False)}
+
+
 @contextmanager
 def running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
     """A service over a data folder that has the small checkpoint among its sources, on a free port if none is set."""
+    with Databases.settings() as database, _running_service(data, **{**database, **settings}) as service:
+        yield service
+
+
+@contextmanager
+def _running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
     write_checkpoint(data / "sources" / "small")
     chosen = Settings(data=data, **{"threads": 2, "port": 0, **settings})
     application = create_application(chosen)

@@ -34,15 +34,17 @@ def postgresql_server() -> Iterator[URL]:
 
 
 @contextmanager
-def postgresql_database_on(server: URL) -> Iterator[URL]:
-    """A new database on a server, dropped after the block."""
+def postgresql_database_on(server: URL, *, template: str = "template1") -> Iterator[URL]:
+    """A new database on a server, a copy of the one called `template`, dropped after the block."""
     name = f"ninforge_test_{uuid4().hex}"
     administration = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
     with administration.connect() as connection:
-        connection.execute(text(f'CREATE DATABASE "{name}"'))
-    yield server.set(database=name)
-    with administration.connect() as connection:
-        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+        connection.execute(text(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'))
+    try:
+        yield server.set(database=name)
+    finally:
+        with administration.connect() as connection:
+            connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
 
 
 @contextmanager
