@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from celery import Celery
 
 from schemas.errors import OutputError
 from service.application import create_application
 from service.problem_protocol import ProblemProtocol
+from service.registered_documents import registered_document
+from workers.engine.recipe.load import NO_OVERRIDES
+from workers.engine.recipe.registered import registered_ids
 from workers.logs import configure_logging
+from workers.recipe_expansion import expanded
 from workers.settings import Settings
 
 Announce = Callable[[str], None]
@@ -29,6 +34,7 @@ def run_server(settings: Settings, announce: Announce) -> None:
     configure_logging()
     with listening(settings) as listener:
         application = create_application(settings)
+        _load_what_requests_need(application.state.service.queue)
         server = _AnnouncingServer(
             lambda: announce(_address(settings.host, listener)),
             application.state.service.end_streams,
@@ -60,7 +66,6 @@ class _AnnouncingServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            _leave_alone_what_is_there()
             self._tell()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -68,9 +73,12 @@ class _AnnouncingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _leave_alone_what_is_there() -> None:
-    """Keeps the garbage collector from all that was loaded, which stays: looking through it stops every request for a
-    fifth of a second."""
+def _load_what_requests_need(queue: Celery) -> None:
+    """Expands the registered recipes and loads what sends messages, for which the first requests would wait. All of it
+    stays, and is kept from the garbage collector, which stops every request while it looks through so much."""
+    for recipe_id in registered_ids():
+        expanded(registered_document(recipe_id), NO_OVERRIDES)
+    queue.amqp.queues  # noqa: B018 - made when it is first looked at
     gc.collect()
     gc.freeze()
 
