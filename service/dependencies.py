@@ -4,6 +4,7 @@ thread."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated
@@ -22,7 +23,9 @@ from service.event_streams import EventStreams
 from service.group_commit import GroupCommit
 from service.job_list_feed import JobListFeed
 from service.new_jobs import NewJob, add_new_jobs
+from workers.application import wake
 from workers.database import Database
+from workers.devices import queue_of
 from workers.settings import Settings
 from workers.storage import Storage
 
@@ -39,12 +42,19 @@ class Service:
     job_list: JobListFeed = field(init=False)
     streams: EventStreams = field(init=False)
     _new_jobs: GroupCommit[NewJob, Job] = field(init=False)
+    _messages: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
         object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
+        object.__setattr__(self, "_messages", ThreadPoolExecutor(1, thread_name_prefix="messages"))
         object.__setattr__(self, "_new_jobs", GroupCommit(self._add_jobs, (NinforgeError, IntegrityError)))
+
+    def wake(self, job: Job) -> None:
+        """Has a message sent to the workers that there is work in a job. No request waits for it, since the sweeper
+        makes up for one that is lost."""
+        self._messages.submit(wake, self.queue, job.id, queue_of(job.device))
 
     def add_job(self, new: NewJob) -> Job:
         """Adds a job, queued, together with those of other requests. Raises what add_new_jobs raises."""
@@ -55,6 +65,11 @@ class Service:
 
     def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
         return add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
+
+    def close(self) -> None:
+        """Ends what the service does beside requests, once there are none."""
+        self._messages.shutdown(cancel_futures=True)
+        self.database.close()
 
     def end_streams(self) -> None:
         """Ends all streams of events: the server is about to end."""

@@ -51,7 +51,7 @@ def run_server(settings: Settings, announce: Announce) -> None:
         try:
             server.run(sockets=[listener])
         finally:
-            application.state.service.database.close()
+            application.state.service.close()
 
 
 class _AnnouncingServer(uvicorn.Server):

@@ -14,8 +14,6 @@ from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service.dependencies import Service, TokenName
 from service.new_jobs import NewJob, SubmissionKey
-from workers.application import wake
-from workers.devices import queue_of
 from workers.job_document import job_document
 
 
@@ -53,7 +51,7 @@ def submit_once(service: Service, key: SubmissionKey | None, body: Body, prepare
         if earlier is None:
             raise
         return earlier
-    wake(service.queue, document.id, queue_of(document.device))
+    service.wake(document)
     return document
 
 

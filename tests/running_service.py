@@ -95,7 +95,7 @@ def _running_service(data: Path, **settings: Any) -> Iterator[RunningService]:
             application.state.service.end_streams()
             server.should_exit = True
             thread.join()
-            application.state.service.database.close()
+            application.state.service.close()
 
 
 def assert_problem(answer: Response, status: int, slug: str) -> dict[str, Any]:

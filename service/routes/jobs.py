@@ -32,8 +32,6 @@ from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
 from service.submitting_once import OptionalKey, submit_once
 from workers import claims, job_endings, job_limits, job_records
-from workers.application import wake
-from workers.devices import queue_of
 from workers.job_document import artifact_of, job_document
 from workers.submission import locate, with_origins
 
@@ -106,7 +104,7 @@ def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
         job_endings.retry(session, job)
         job_limits.admit(session, [job], token, service.settings.max_active_jobs_per_token)
         document = job_document(session, job)
-    wake(service.queue, job_id, queue_of(document.device))
+    service.wake(document)
     return document
 
 
