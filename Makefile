@@ -53,11 +53,16 @@ lint: install-test
 types: install-test
 	$(BIN)/mypy
 
+# What services keep in SQL is tried on PostgreSQL too; `make soak` does so with all that they answer.
+ON_POSTGRESQL := artifact events inspections job_changes jobs metrics pins recipes submitting_once upgrades workers
+
 check: install-test
 	$(BIN)/pytest -n 2 -m 'not soak and not gpu'
+	$(BIN)/pytest -n 2 -m 'not soak and not gpu' --services-on postgresql $(ON_POSTGRESQL:%=tests/service/test_%.py)
 
 soak: install-test
 	$(BIN)/pytest -n 2 -m soak
+	$(BIN)/pytest -n 2 -m 'not soak and not gpu' --services-on postgresql tests/service tests/client tests/remote
 
 gpu: install-test
 	$(BIN)/pytest -m gpu

@@ -56,6 +56,10 @@ class Service:
         makes up for one that is lost."""
         self._messages.submit(wake, self.queue, job.id, queue_of(job.device))
 
+    def flush(self) -> None:
+        """Returns when every message so far has been sent, or could not be."""
+        self._messages.submit(lambda: None).result()
+
     def add_job(self, new: NewJob) -> Job:
         """Adds a job, queued, together with those of other requests. Raises what add_new_jobs raises."""
         if new.check is not None:  # what it locks has no order among several

@@ -39,6 +39,12 @@ class RunningService:
         database: Database = self.application.state.service.database
         return database
 
+    @property
+    def messages(self) -> list[Path]:
+        """The files of the messages that wait in the queue, once all have been sent."""
+        self.application.state.service.flush()
+        return list((self.settings.data / "queue" / "messages").iterdir())
+
     def submit(self, **members: Any) -> str:
         """Submits the small job; its id."""
         answer = self.client.post("/v1/jobs", json=job_body(**members))

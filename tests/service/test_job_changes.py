@@ -17,11 +17,10 @@ def test_a_queued_job_is_cancelled_and_queued_again(service: RunningService) -> 
     cancelled = service.client.post(f"/v1/jobs/{job_id}/cancel")
     assert (cancelled.status_code, cancelled.json()["state"]) == (200, "cancelled")
     assert cancelled.json() == service.client.get(f"/v1/jobs/{job_id}").json()
-    messages = service.settings.data / "queue" / "messages"
-    before = len(list(messages.iterdir()))
+    before = len(service.messages)
     queued = service.client.post(f"/v1/jobs/{job_id}/retry")
     assert (queued.status_code, queued.json()["state"], queued.json()["id"]) == (202, "queued", job_id)
-    assert len(list(messages.iterdir())) == before + 1
+    assert len(service.messages) == before + 1
     job = service.work(job_id)
     assert job["state"] == "ready"
     assert job["attempts"] == [

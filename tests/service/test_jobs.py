@@ -41,7 +41,7 @@ def test_a_submitted_job_is_queued_and_wakes_a_worker(service: RunningService) -
     assert len(job["recipe"]["sha256"]) == 64
     assert (job["started_at"], job["finished_at"], job["error"], job["artifact"]) == (None, None, None, None)
     assert service.client.get(answer.headers["location"]).json() == job
-    [message] = (service.settings.data / "queue" / "messages").iterdir()
+    [message] = service.messages
     assert message.stat().st_size < 2000
 
 
