@@ -37,12 +37,12 @@ class SubmissionKey:
 @dataclass(frozen=True, slots=True)
 class NewJob:
     """What a token asks for: `make` makes its row, which refers to `document`, for each try to add it. `check` looks at
-    what it depends on in the transaction that adds it."""
+    what it depends on in the transaction that adds it. `body_sha256` goes with the key, and is empty without one."""
 
     make: Callable[[], JobRow]
     token: str
     key: SubmissionKey | None
-    body: Body
+    body_sha256: str
     document: Document | None = None
     check: Callable[[Session], None] | None = None
 
@@ -70,7 +70,7 @@ def add_new_jobs(database: Database, most: int, new: Sequence[NewJob]) -> list[J
 
 def _add_keys(session: Session, new: Sequence[NewJob], jobs: Sequence[JobRow]) -> None:
     rows: list[dict[str, Any]] = [
-        {"owner": one.key.owner, "key": one.key.key, "body_sha256": one.key.body_sha256(one.body), "job_id": job.id}
+        {"owner": one.key.owner, "key": one.key.key, "body_sha256": one.body_sha256, "job_id": job.id}
         for one, job in zip(new, jobs, strict=True)
         if one.key is not None
     ]

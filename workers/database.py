@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from itertools import islice
@@ -29,6 +29,9 @@ _WRITE = "ninforge_write"
 _BUSY_TIMEOUT_MS = 30_000
 _RETRY_SECONDS = 0.02
 _LOOK_SECONDS = 0.001
+_PRIMARY_CODE = 0xFF
+"""Of SQLite's codes; the rest says why."""
+_IN_USE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _CONNECT_SECONDS = 10
 _STANDSTILL_MS = 20_000
 _ENDED_AT_STANDSTILL = "25P03"
@@ -146,16 +149,18 @@ def _sqlite_file(settings: Settings) -> Path:
     return settings.data / "ninforge.sqlite3"
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Switches the file to WAL. Where several processes do so at once, SQLite refuses some without waiting."""
+def _when_free(run: Callable[[], object], pause: float) -> None:
+    """Runs what SQLite refuses while another process has the file, as soon as it no longer does; looks every `pause` s.
+    Raises the last refusal after as long as any other statement waits."""
     deadline = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
+            run()
+        except (sqlite3.OperationalError, OperationalError) as error:
+            code = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
+            if code & _PRIMARY_CODE not in _IN_USE or time.monotonic() > deadline:
                 raise
-            time.sleep(_RETRY_SECONDS)
+            time.sleep(pause)
         else:
             return
 
@@ -163,23 +168,11 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _begin_writing(connection: Connection) -> None:
     """Begins a transaction as soon as no other process has the write lock. SQLite's own wait sleeps for up to a tenth
     of a second between two looks, in which others come first."""
-    deadline = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
     connection.exec_driver_sql("PRAGMA busy_timeout = 0")
     try:
-        while not _began_writing(connection, last=time.monotonic() > deadline):
-            time.sleep(_LOOK_SECONDS)
+        _when_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"), _LOOK_SECONDS)
     finally:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-
-
-def _began_writing(connection: Connection, *, last: bool) -> bool:
-    try:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    except OperationalError as error:
-        if last or getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-    return True
 
 
 def _postgresql_engine(url: URL) -> Engine:
@@ -219,7 +212,8 @@ def _sqlite_engine(url: URL) -> Engine:
         driver.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        _use_write_ahead_log(driver)
+        # Where several processes switch at once, SQLite refuses some without waiting.
+        _when_free(lambda: driver.execute("PRAGMA journal_mode = WAL"), _RETRY_SECONDS)
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()

@@ -58,7 +58,7 @@ def _new_job(body: JobRequest, service: Service, token: str, key: SubmissionKey 
     submission = with_origins(submission, recipe, service.settings)
     locate(submission, recipe, service.settings)
     make = partial(job_records.conversion_job, submission, recipe, name=body.name or recipe.id, queued_by=token)
-    return NewJob(make, token, key, body, submission.document)
+    return NewJob(make, token, key, key.body_sha256(body) if key else "", submission.document)
 
 
 @router.get("")

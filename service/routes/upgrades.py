@@ -40,7 +40,9 @@ def _new_job(body: UpgradeRequest, service: Service, token: str, key: Submission
     with service.database.reading() as session:
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
     make = partial(job_records.upgrade_job, submission, name=_checked_name(submission, service), queued_by=token)
-    return NewJob(make, token, key, body, check=partial(require_stored, submission=submission))
+    return NewJob(
+        make, token, key, key.body_sha256(body) if key else "", check=partial(require_stored, submission=submission)
+    )
 
 
 def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:

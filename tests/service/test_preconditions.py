@@ -97,12 +97,7 @@ def test_a_refused_method_is_answered_with_all_that_are_not(
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        b"\0\1\2\r\n\r\n",
-        b"GET / HTTP/1.1\r\nbroken\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\n\r\n",
-    ],
+    "sent", [b"\0\1\2\r\n\r\n", b"GET / HTTP/1.1\r\nbroken\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"]
 )
 def test_what_is_no_request_is_answered_with_a_problem(address: URL, sent: bytes) -> None:
     with socket.create_connection((address.host, address.port or 80), timeout=60) as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from schemas.states import Stage
 from schemas.tables import Base, ClaimRow, JobRow, ObjectRow, VerificationCheckRow
 from tests.job_rows import add_job, job_row
+from workers import database as database_module
 from workers.claims import locked_job
 from workers.database import Database, database_time, migration_config
 from workers.identifiers import time_ordered_id
@@ -196,6 +198,22 @@ def test_whoever_waits_for_the_write_lock_is_told_if_it_is_never_free(
         assert session.scalar(select(func.count()).select_from(JobRow)) == 1
     for database in (one, other):
         database.close()
+
+
+def test_a_file_that_another_process_recovers_is_waited_for() -> None:
+    refusals = [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY]
+
+    def run() -> None:
+        if refusals:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = refusals.pop()
+            raise error
+
+    database_module._when_free(run, 0.0)
+    assert refusals == []
+    refusals.append(sqlite3.SQLITE_FULL)
+    with pytest.raises(sqlite3.OperationalError):
+        database_module._when_free(run, 0.0)
 
 
 def test_ids_sort_by_age() -> None:

@@ -49,8 +49,7 @@ def describe(value: object) -> str:
     """A decoded value as a message shows it: short, printable, whatever it is."""
     match value:
         case str():
-            shown = repr(value[: _SHOWN.maxstring])  # of names as they are; the library takes ten times as long
-            return shown if len(shown) <= _SHOWN.maxstring else _SHOWN.repr(value)
+            return _SHOWN.repr(value)
         case OtherNumber():
             return f"{value.text[:40]}…" if len(value.text) > 40 else value.text
         case list():

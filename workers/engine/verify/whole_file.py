@@ -62,21 +62,25 @@ class Digests:
 
     def _file(self, number: int, scratch: Scratch) -> None:
         digest, size = sha256(), self._reader.artifact.slices[number].file_bytes
-        for start in range(0, size, PASS_BYTES):
-            block = scratch.take("pass", min(PASS_BYTES, size - start)).data
-            self._reader.read_file_at(number, start, block)
+        for block in _blocks(partial(self._reader.read_file_at, number), size, scratch):
             digest.update(block)
             self._advanced(0, 0)
         self._sha256[number] = digest.hexdigest()
 
     def _payload(self, index: int, scratch: Scratch) -> None:
         digest, stored = blake3(), self._reader.artifact.objects[index]
-        for start in range(0, stored.bytes, PASS_BYTES):
-            block = scratch.take("pass", min(PASS_BYTES, stored.bytes - start)).data
-            self._reader.read_at(stored, start, block)
+        for block in _blocks(partial(self._reader.read_at, stored), stored.bytes, scratch):
             digest.update(block)
             self._advanced(index, block.nbytes)
         self._blake3[index] = digest.hexdigest()
+
+
+def _blocks(read: Callable[[int, memoryview], None], size: int, scratch: Scratch) -> Iterator[memoryview]:
+    """`size` bytes in order, each block valid until the next is asked for."""
+    for start in range(0, size, PASS_BYTES):
+        block = scratch.take("pass", min(PASS_BYTES, size - start)).data
+        read(start, block)
+        yield block
 
 
 def check_plane_gaps(reader: ArtifactReader, objects: Sequence[StoredObject]) -> None:
