@@ -97,8 +97,8 @@ def remove(session: Session, job: JobRow) -> Leftovers:
         raise JobStateError(f"job {job.id}", expected="one that is not pinned", found="it is pinned")
     leftovers = Leftovers(job.id, claims.revoke_all(session, job), _stored_files(job))
     document = job.recipe_document_sha256
-    session.delete(job)
-    recipe_records.discard_document(session, document)
+    with recipe_records.giving_up_documents(session, () if document is None else (document,)):
+        session.delete(job)
     return leftovers
 
 

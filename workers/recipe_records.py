@@ -6,10 +6,11 @@ does whoever removes the last that did; on SQLite one transaction at a time writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy import and_, delete, exists, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -37,17 +38,22 @@ def hold_document(session: Session, document: Document) -> str:
     return sha256
 
 
-def discard_document(session: Session, sha256: str | None) -> None:
-    """Removes a document that nothing refers to any more."""
-    if sha256 is None:
-        return
+@contextmanager
+def giving_up_documents(session: Session, sha256: Collection[str]) -> Iterator[list[str]]:
+    """Removes those of these documents that nothing refers to any more after the block; gives it those that are there.
+
+    They are locked before the block removes what refers to them: whoever adds a reference has the document first, and
+    may then wait for just these rows to go.
+    """
+    documents = select(RecipeRow.sha256).where(RecipeRow.sha256.in_(sha256)).order_by(RecipeRow.sha256)
+    held = list(session.scalars(documents.with_for_update()))
+    yield held
     session.flush()
-    session.scalar(select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update())
     referred = or_(
-        exists().where(JobRow.recipe_document_sha256 == sha256),
-        exists().where(StoredRecipeRow.document_sha256 == sha256),
+        exists().where(JobRow.recipe_document_sha256 == RecipeRow.sha256),
+        exists().where(StoredRecipeRow.document_sha256 == RecipeRow.sha256),
     )
-    session.execute(delete(RecipeRow).where(RecipeRow.sha256 == sha256, ~referred))
+    session.execute(delete(RecipeRow).where(RecipeRow.sha256.in_(held), ~referred))
 
 
 def store_recipe(
@@ -120,21 +126,14 @@ def newest_stored_recipes(session: Session, *, text: str | None, after: str, lim
 
 def remove_stored_recipe(session: Session, recipe_id: str, revision: int | None) -> int:
     """Removes one revision of a stored recipe, or all where none is named; how many there were. Jobs keep theirs."""
-    query = select(StoredRecipeRow.revision, StoredRecipeRow.document_sha256).where(StoredRecipeRow.id == recipe_id)
+    goes = StoredRecipeRow.id == recipe_id
     if revision is not None:
-        query = query.where(StoredRecipeRow.revision == revision)
-    found = {number: sha256 for number, sha256 in session.execute(query)}  # noqa: C416 - rows are no pairs to mypy
-    # Whoever stores has the document first, and then waits for the revision that is about to go.
-    documents = select(RecipeRow.sha256).where(RecipeRow.sha256.in_(found.values())).order_by(RecipeRow.sha256)
-    session.scalars(documents.with_for_update()).all()
-    removed = session.scalars(
-        delete(StoredRecipeRow)
-        .where(StoredRecipeRow.id == recipe_id, StoredRecipeRow.revision.in_(found))
-        .returning(StoredRecipeRow.revision)
-    ).all()
-    for sha256 in sorted(set(found.values())):
-        discard_document(session, sha256)
-    return len(removed)
+        goes = and_(goes, StoredRecipeRow.revision == revision)
+    documents = set(session.scalars(select(StoredRecipeRow.document_sha256).where(goes)))
+    with giving_up_documents(session, documents) as held:
+        # Of a document that has come since it was looked for, what refers to it has, too, and stays.
+        going = delete(StoredRecipeRow).where(goes, StoredRecipeRow.document_sha256.in_(held))
+        return len(session.scalars(going.returning(StoredRecipeRow.revision)).all())
 
 
 def _insert(session: Session) -> Callable[[type[Base]], Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import alembic.command
 import pytest
 from sqlalchemy import URL, Connection, column, insert, select, table, text
+from sqlalchemy.exc import IntegrityError
 
 from schemas.errors import RecipeTakenError
 from schemas.states import JobState
-from schemas.tables import JobRow, RecipeRow
+from schemas.tables import JobRow, RecipeRow, SubmissionKeyRow
 from tests.job_rows import job_row
 from tests.small_job import recipe_document
 from tests.workers.test_database import _JOB as OLD_JOB
@@ -161,6 +162,24 @@ def test_storing_and_removing_the_same_at_once_waits_for_each_other(database: Da
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: (store, remove)[number % 2](number), range(4)))
     remove(0)
+    assert _documents(database) == []
+
+
+def test_who_sends_a_key_again_waits_for_its_job_to_go(database: Database) -> None:
+    """Both come to the document before the key, so neither waits for the other in a circle."""
+    job = _add_job(database, recipe_document())
+    key = {"owner": "", "key": "sent again", "body_sha256": "0" * 64}
+    with database.writing() as session:
+        session.add(SubmissionKeyRow(**key, job_id=job.id))
+    with ThreadPoolExecutor(1) as pool:
+        with database.writing() as session:
+            recipe_records.hold_document(session, Document.of(recipe_document()))
+            removed = pool.submit(_remove_job, database, job)
+            wait([removed], timeout=0.3)
+            again = insert(SubmissionKeyRow).values(**key, job_id=job.id)
+            with pytest.raises(IntegrityError), session.begin_nested():
+                session.execute(again)
+        removed.result(30)
     assert _documents(database) == []
 
 
