@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from schemas.errors import OutputError
@@ -89,8 +89,10 @@ def reserve_disk(
 
     What other jobs have reserved and not been given yet counts as taken. Raises OutputError if too little is left.
     """
-    active = select(JobRow).where(JobRow.state.in_(ACTIVE_STATES)).order_by(JobRow.id).with_for_update()
-    others = [job for job in session.scalars(active) if job.id != claim.job_id]
+    # Its own job too, where that has ended meanwhile: locked after the others, it could be another's in a circle.
+    locked = or_(JobRow.state.in_(ACTIVE_STATES), JobRow.id == claim.job_id)
+    jobs = session.scalars(select(JobRow).where(locked).order_by(JobRow.id).with_for_update())
+    others = [job for job in jobs if job.id != claim.job_id]
     job = claims.require(session, claim)
     promised = sum(_promised_bytes(other, storage) for other in others)
     free, total, there = storage.free_bytes(), *fetch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from sqlalchemy import URL, select
 
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
-from schemas.states import JobState, ObjectState
+from schemas.states import JobState, ObjectState, Stage
 from schemas.tables import ClaimRow, ObjectHistogramRow, ObjectRow, SourceTensorRow, VerificationCheckRow
 from tests.job_rows import object_states
 from tests.small_job import write_checkpoint
 from tests.workers.site import LAYERS, Killed, Site, make_site
-from workers import conversion, conversion_work, job_records
+from workers import claims, conversion, conversion_work, job_endings, job_records
+from workers.claims import ClaimLostError
 from workers.conversion import Conversion
 from workers.database import Database
 from workers.engine.encode import create_work_files, encode_objects
@@ -174,6 +176,30 @@ def test_disk_that_a_job_has_been_given_is_not_counted_twice(site: Site, monkeyp
     site.advance(first, stopping)
     monkeypatch.setattr(Storage, "free_bytes", lambda _: size + 4096)
     assert site.advance(second).state is JobState.READY
+
+
+def test_who_reserves_disk_locks_jobs_in_one_order(site: Site) -> None:
+    """Its own job too, where that has ended: whoever reserves for another may have it again, and come to the rest."""
+    ended, other = site.submit(), site.submit()
+    with site.database.writing() as session:
+        claim = claims.claim_job(session, ended, Stage.PLANNING, worker="a", lease=timedelta(minutes=1))
+        job = claims.locked_job(session, ended)
+        assert claim is not None
+        assert job is not None
+        job_endings.cancel(session, job)
+
+    def reserve() -> None:
+        with site.database.writing() as session:
+            job_records.reserve_disk(session, claim, 1, site.storage)
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.database.writing() as session:
+            claims.locked_job(session, ended)
+            reserved = pool.submit(reserve)
+            wait([reserved], timeout=0.3)
+            claims.locked_job(session, other)
+        with pytest.raises(ClaimLostError):
+            reserved.result(30)
 
 
 def test_a_worker_that_is_to_stop_hands_its_claim_back(
