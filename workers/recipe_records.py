@@ -66,7 +66,7 @@ def store_recipe(
     """
     sha256 = hold_document(session, document)
     insert = _insert(session)
-    added = session.execute(
+    adding = (
         insert(StoredRecipeRow)
         .values(
             id=recipe.id,
@@ -82,15 +82,17 @@ def store_recipe(
         )
         .on_conflict_do_nothing()
         .returning(StoredRecipeRow.id)
-    ).all()
-    row = session.get_one(StoredRecipeRow, (recipe.id, recipe.revision))
+    )
+    is_new = False
+    while (row := session.get(StoredRecipeRow, (recipe.id, recipe.revision))) is None:
+        is_new = session.scalar(adding) is not None  # not if another was in the way, which may be gone by now
     if row.document_sha256 != sha256:
         raise RecipeTakenError(
             f"recipe {recipe.id}",
             expected=f"a new revision, or the document that is stored as revision {recipe.revision}",
             found="another document",
         )
-    return row, bool(added)
+    return row, is_new
 
 
 def stored_recipe(session: Session, recipe_id: str, revision: int | None = None) -> StoredRecipeRow | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import alembic.command
 import pytest
-from sqlalchemy import URL, Connection, column, insert, select, table, text
+from sqlalchemy import URL, Connection, column, event, insert, select, table, text
 from sqlalchemy.exc import IntegrityError
 
 from schemas.errors import RecipeTakenError
@@ -124,6 +125,31 @@ def test_another_document_under_the_same_id_and_revision_is_refused(database: Da
     with pytest.raises(RecipeTakenError, match=r"recipe small\.mixed"):
         _store(database, _revision(1, title="another"))
     assert _documents(database) == [_revision(1)]
+
+
+def test_what_is_in_the_way_may_be_gone_at_once(postgresql_database: Database) -> None:
+    """One that another stores just before it, and removes just after."""
+    first, second = _revision(1, title="first"), _revision(1, title="second")
+    elsewhere = Database(postgresql_database.engine.url)
+
+    def meanwhile(moment: str, action: Callable[[], object]) -> None:
+        left = [action]
+
+        def at_first(*call: Any) -> None:
+            if left and "INSERT INTO stored_recipes" in call[2]:
+                left.pop()()
+
+        event.listen(postgresql_database.engine, moment, at_first)
+
+    def remove() -> None:
+        with elsewhere.writing() as session:
+            recipe_records.remove_stored_recipe(session, "small.mixed", 1)
+
+    meanwhile("before_cursor_execute", lambda: _store(elsewhere, first))
+    meanwhile("after_cursor_execute", remove)
+    assert _store(postgresql_database, second)
+    elsewhere.close()
+    assert _documents(postgresql_database) == [second]
 
 
 def test_of_many_who_store_at_once_one_does(database: Database) -> None:
