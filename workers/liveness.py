@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
 
 from schemas.tables import WorkerRow
@@ -51,10 +51,13 @@ class WorkerIdentity:
 
 
 def beat(session: Session, worker: WorkerIdentity) -> None:
-    """Gives a sign of life, the first one or another, and forgets workers of long ago."""
+    """Gives a sign of life, the first one or another, and forgets workers of long ago.
+
+    It has its own row first and waits for none of the others: two whose machine slept would each forget the other, and
+    wait for it in a circle.
+    """
     now = database_time(session)
-    session.execute(delete(WorkerRow).where(WorkerRow.heartbeat_at < now - KEPT, WorkerRow.name != worker.name))
-    row = session.get(WorkerRow, worker.name)
+    row = session.get(WorkerRow, worker.name, with_for_update=True)
     if row is None:
         row = WorkerRow(
             name=worker.name,
@@ -68,6 +71,8 @@ def beat(session: Session, worker: WorkerIdentity) -> None:
         session.add(row)
     row.heartbeat_at = now
     row.expires_at = now + worker.patience
+    old = select(WorkerRow.name).where(WorkerRow.heartbeat_at < now - KEPT).with_for_update(skip_locked=True)
+    session.execute(delete(WorkerRow).where(WorkerRow.name.in_(old)))
 
 
 def end(session: Session, worker: WorkerIdentity) -> None:

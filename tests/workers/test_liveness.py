@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from schemas.tables import WorkerRow
+from tests.job_rows import worker_row
 from workers import liveness
 from workers.database import Database, database_time
 from workers.liveness import KEPT, WorkerIdentity
@@ -66,7 +70,7 @@ def test_a_dead_worker_is_told_of_for_a_day(database: Database, worker: WorkerId
         else:
             session.get_one(WorkerRow, worker.name).expires_at = database_time(session)
     assert (names(database), names(database, alive=True)) == ([worker.name], [])
-    other = WorkerIdentity("other", "host", 1, "cpu", 1, "1", timedelta(seconds=9))
+    other = _worker("other")
     for age, remembered in ((KEPT - timedelta(minutes=1), True), (KEPT + timedelta(minutes=1), False)):
         with database.writing() as session:
             session.get_one(WorkerRow, worker.name).heartbeat_at = database_time(session) - age
@@ -79,6 +83,28 @@ def test_a_worker_that_was_forgotten_comes_back(database: Database, worker: Work
     beat(database, worker)
     with database.writing() as session:
         session.get_one(WorkerRow, worker.name).heartbeat_at = database_time(session) - 2 * KEPT
-    beat(database, WorkerIdentity("other", "host", 1, "cpu", 1, "1", timedelta(seconds=9)))
+    beat(database, _worker("other"))
     beat(database, worker)
     assert names(database, alive=True) == sorted(["other", worker.name])
+
+
+def test_two_that_come_back_at_once_do_not_forget_each_other(postgresql_database: Database) -> None:
+    names_of_two = ["a", "b"]
+    with postgresql_database.writing() as session:
+        long_ago = database_time(session) - 2 * KEPT
+        session.add_all(worker_row(name, heartbeat_at=long_ago) for name in names_of_two)
+    both = threading.Barrier(2, timeout=30)
+
+    def meet(*call: Any) -> None:
+        if call[2].startswith("UPDATE workers"):
+            both.wait()
+
+    event.listen(postgresql_database.engine, "before_cursor_execute", meet)
+    with ThreadPoolExecutor(2) as pool:
+        for beaten in [pool.submit(beat, postgresql_database, _worker(name)) for name in names_of_two]:
+            beaten.result(60)
+    assert names(postgresql_database, alive=True) == names_of_two
+
+
+def _worker(name: str) -> WorkerIdentity:
+    return WorkerIdentity(name, "host", 1, "cpu", 1, "1", timedelta(seconds=9))
