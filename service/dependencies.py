@@ -3,17 +3,21 @@ thread."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from asyncio import wrap_future
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, TypeVar, TypeVarTuple
 from uuid import UUID
 
+from anyio import CapacityLimiter, to_thread
 from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.interfaces import ORMOption
+from starlette.concurrency import run_in_threadpool
 
 from schemas.errors import NinforgeError
 from schemas.interface import Job
@@ -29,6 +33,13 @@ from workers.devices import queue_of
 from workers.settings import Settings
 from workers.storage import Storage
 
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
+
+_THREADS = 8
+"""Of each kind of work that many ask for at once. Were there more, each would wait for the interpreter again after
+every statement, and some for long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
@@ -43,35 +54,55 @@ class Service:
     streams: EventStreams = field(init=False)
     _new_jobs: GroupCommit[NewJob, Job] = field(init=False)
     _messages: ThreadPoolExecutor = field(init=False)
+    _brief: CapacityLimiter = field(init=False)
+    _preparing: CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
         object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
+        object.__setattr__(self, "_brief", CapacityLimiter(_THREADS))
+        object.__setattr__(self, "_preparing", CapacityLimiter(_THREADS))
         object.__setattr__(self, "_messages", ThreadPoolExecutor(1, thread_name_prefix="messages"))
         object.__setattr__(self, "_new_jobs", GroupCommit(self._add_jobs, (NinforgeError, IntegrityError)))
 
-    def wake(self, job: Job) -> None:
-        """Has a message sent to the workers that there is work in a job. No request waits for it, since the sweeper
+    async def briefly(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Calls a function that takes a moment, on one of a few threads."""
+        return await to_thread.run_sync(function, *arguments, limiter=self._brief)
+
+    async def prepared(self, prepare: Callable[[], NewJob]) -> NewJob:
+        """A job to be added, prepared on one of a few other threads: a long recipe takes its time."""
+        return await to_thread.run_sync(prepare, limiter=self._preparing)
+
+    def wake(self, *jobs: Job) -> None:
+        """Has messages sent to the workers that there is work in jobs. No request waits for them, since the sweeper
         makes up for one that is lost."""
-        self._messages.submit(wake, self.queue, job.id, queue_of(job.device))
+        self._messages.submit(self._send, jobs)
 
     def flush(self) -> None:
         """Returns when every message so far has been sent, or could not be."""
         self._messages.submit(lambda: None).result()
 
-    def add_job(self, new: NewJob) -> Job:
-        """Adds a job, queued, together with those of other requests. Raises what add_new_jobs raises."""
+    async def add_job(self, new: NewJob) -> Job:
+        """Adds a job, queued, together with those of other requests, and wakes a worker. Raises what add_new_jobs
+        raises."""
         if new.check is not None:  # what it locks has no order among several
-            [document] = self._add_jobs([new])
+            [document] = await run_in_threadpool(self._add_jobs, [new])
             return document
-        return self._new_jobs.write(new)
+        return await wrap_future(self._new_jobs.write(new))
 
     def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
-        return add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
+        documents = add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
+        self.wake(*documents)
+        return documents
+
+    def _send(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            wake(self.queue, job.id, queue_of(job.device))
 
     def close(self) -> None:
         """Ends what the service does beside requests, once there are none."""
+        self._new_jobs.close()
         self._messages.shutdown(cancel_futures=True)
         self.database.close()
 
@@ -105,9 +136,9 @@ async def _token_name(request: Request) -> str:
     return name
 
 
-def existing_job(session: Session, job_id: UUID) -> JobRow:
+def existing_job(session: Session, job_id: UUID, *options: ORMOption) -> JobRow:
     """The row of a job. Raises HTTPException 404."""
-    row = session.get(JobRow, job_id)
+    row = session.get(JobRow, job_id, options=options)
     if row is None:
         raise unknown_job(job_id)
     return row

@@ -38,21 +38,27 @@ async def _submission_key(
 OptionalKey = Annotated[SubmissionKey | None, Depends(_submission_key)]
 
 
-def submit_once(service: Service, key: SubmissionKey | None, body: Body, prepare: Callable[[], NewJob]) -> Job:
+async def submit_once(service: Service, key: SubmissionKey | None, body: Body, prepare: Callable[[], NewJob]) -> Job:
     """Adds the job that `prepare` gives, with its key, and wakes a worker. If a request with this key came before, the
     job is that one's, whatever would be said to its body now.
 
     Raises KeyReusedError if the earlier body was another, TooManyJobsError, and what `prepare` raises.
     """
-    try:
-        document = service.add_job(prepare())
-    except (NinforgeError, IntegrityError):
-        earlier = _submitted_before(service, key, body)
-        if earlier is None:
-            raise
-        return earlier
-    service.wake(document)
-    return document
+    while True:
+        try:
+            return await service.add_job(await service.prepared(prepare))
+        except (NinforgeError, IntegrityError) as error:
+            earlier = await service.briefly(_submitted_before, service, key, body)
+            if earlier is not None:
+                return earlier
+            if not _is_of_used_key(error):
+                raise
+            # The job that had the key has been removed meanwhile, so the key is free again.
+
+
+def _is_of_used_key(error: NinforgeError | IntegrityError) -> bool:
+    """Databases name the table in what they say."""
+    return isinstance(error, IntegrityError) and SubmissionKeyRow.__tablename__ in str(error.orig)
 
 
 def _submitted_before(service: Service, key: SubmissionKey | None, body: Body) -> Job | None:

@@ -145,6 +145,13 @@ def database_time(session: Session) -> datetime:
     return session.execute(select(func.clock_timestamp(type_=UtcDateTime()))).scalar_one()
 
 
+def hold_advisory_lock(session: Session, *key: int) -> None:
+    """Keeps others from this advisory lock of PostgreSQL, of one number of 64 bits or two of 32, until the transaction
+    ends. SQLite has one writing transaction at a time anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(*key)))
+
+
 def _sqlite_file(settings: Settings) -> Path:
     return settings.data / "ninforge.sqlite3"
 

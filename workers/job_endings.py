@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, union
+from sqlalchemy import ColumnElement, and_, delete, select, union
 from sqlalchemy.orm import Session
 
 from schemas.errors import JobStateError
@@ -21,7 +21,7 @@ from schemas.states import ACTIVE_STATES, JobState
 from schemas.tables import ArtifactPartRow, AttemptRow, JobRow, ObjectRow, ProgressSampleRow, SourceTensorRow
 from workers import claims, job_events, recipe_records
 from workers.claims import Claim
-from workers.database import Database, database_time, few_at_a_time
+from workers.database import Database, database_time, few_at_a_time, hold_advisory_lock
 from workers.storage import Storage
 
 logger = logging.getLogger(__name__)
@@ -146,10 +146,8 @@ def unreferenced(database: Database, sha256: Iterable[str]) -> set[str]:
 def hold_stored_files(session: Session, sha256: Sequence[str]) -> None:
     """Keeps others from removing these files of the store until the transaction ends, as whoever comes to refer to
     them has to. SQLite has one writing transaction at a time anyway."""
-    if session.get_bind().dialect.name == "postgresql":
-        for digest in sorted(set(sha256)):
-            key = int.from_bytes(bytes.fromhex(digest)[:8], signed=True)
-            session.execute(select(func.pg_advisory_xact_lock(key)))
+    for digest in sorted(set(sha256)):
+        hold_advisory_lock(session, int.from_bytes(bytes.fromhex(digest)[:8], signed=True))
 
 
 def orphaned_work(database: Database, storage: Storage) -> set[UUID]:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from schemas.errors import TooManyJobsError
 from schemas.states import ACTIVE_STATES
 from schemas.tables import JobRow
+from workers.database import hold_advisory_lock
 
 _LOCK = 0x6E6A6F62
 """Keeps these locks apart from others of the database."""
@@ -22,15 +23,14 @@ def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> N
     Transactions that queue jobs of one token follow one another, so none of them counts too few. Raises
     TooManyJobsError.
     """
-    if session.get_bind().dialect.name == "postgresql":  # SQLite has one writing transaction at a time anyway
-        key = int.from_bytes(sha256(token.encode()).digest()[:4], signed=True)
-        session.execute(select(func.pg_advisory_xact_lock(_LOCK, key)))
+    hold_advisory_lock(session, _LOCK, int.from_bytes(sha256(token.encode()).digest()[:4], signed=True))
+    for job in jobs:
+        job.queued_by = token
+    session.flush()
     active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES))
-    others = session.scalar(active.where(JobRow.id.not_in([job.id for job in jobs]))) or 0
+    others = (session.scalar(active) or 0) - len(jobs)
     if others + len(jobs) > limit:
         owner = f"of the token {token} " if token else ""
         raise TooManyJobsError(
             "jobs", expected=f"at most {limit} {owner}that are not finished", found=f"{others} already"
         )
-    for job in jobs:
-        job.queued_by = token

@@ -16,7 +16,7 @@ from schemas.states import ACTIVE_STATES, JobState, ObjectState
 from schemas.tables import ArtifactPartRow, JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow
 from workers import claims, job_events, recipe_records
 from workers.claims import Claim
-from workers.database import database_time
+from workers.database import database_time, hold_advisory_lock
 from workers.engine.container.directory import Framing
 from workers.identifiers import time_ordered_id
 from workers.job_endings import hold_stored_files
@@ -26,6 +26,9 @@ from workers.storage import Storage
 from workers.submission import Submission
 from workers.upgrade_submission import UpgradeSubmission
 from workers.verification_records import record_findings
+
+_RESERVING = 0x6E646973
+"""The advisory lock of who reserves disk: nobody is to miss what another is about to reserve."""
 
 
 def conversion_job(submission: Submission, recipe: ExpandedRecipe, *, name: str, queued_by: str = "") -> JobRow:
@@ -89,12 +92,9 @@ def reserve_disk(
 
     What other jobs have reserved and not been given yet counts as taken. Raises OutputError if too little is left.
     """
-    # Its own job too, where that has ended meanwhile: locked after the others, it could be another's in a circle.
-    locked = or_(JobRow.state.in_(ACTIVE_STATES), JobRow.id == claim.job_id)
-    jobs = session.scalars(select(JobRow).where(locked).order_by(JobRow.id).with_for_update())
-    others = [job for job in jobs if job.id != claim.job_id]
     job = claims.require(session, claim)
-    promised = sum(_promised_bytes(other, storage) for other in others)
+    hold_advisory_lock(session, _RESERVING)
+    promised = _promised_bytes(session, storage, but=job.id)
     free, total, there = storage.free_bytes(), *fetch
     if free - promised < file_bytes + total - there:
         fetched = f" and {total - there} for what is fetched" if total else ""
@@ -108,10 +108,17 @@ def reserve_disk(
         job.fetch_bytes, job.fetched_bytes = total, there
 
 
-def _promised_bytes(job: JobRow, storage: Storage) -> int:
-    """What is reserved for a job and not on the disk yet."""
-    artifact = max(0, (job.file_bytes or 0) - storage.allocated_bytes(job.id))
-    return artifact + (job.fetch_bytes or 0) - (job.fetched_bytes or 0)
+def _promised_bytes(session: Session, storage: Storage, *, but: UUID) -> int:
+    """What is reserved for all other jobs and not on the disk yet."""
+    reserved = select(JobRow.id, JobRow.file_bytes, JobRow.fetch_bytes, JobRow.fetched_bytes).where(
+        JobRow.id != but,
+        JobRow.state.in_(ACTIVE_STATES),
+        or_(JobRow.file_bytes.is_not(None), JobRow.fetch_bytes.is_not(None)),
+    )
+    return sum(
+        max(0, (artifact or 0) - storage.allocated_bytes(job_id)) + (fetch or 0) - (fetched or 0)
+        for job_id, artifact, fetch, fetched in session.execute(reserved)
+    )
 
 
 def record_plan(session: Session, claim: Claim, plan: PlannedJob, work_files: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 
+from anyio import from_thread
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
@@ -131,7 +132,8 @@ def _fetched(chosen: ChosenRecipe, service: Service) -> Mapping[str, str]:
 
 def _submit(form: JobForm, chosen: ChosenRecipe, service: Service, token: str) -> Job:
     body = _request(form, chosen, service)
-    return jobs.submit(body, service, token, SubmissionKey(token, form.key, _PATH), Response())
+    key = SubmissionKey(token, form.key, _PATH)
+    return from_thread.run(jobs.submit, body, service, token, key, Response())
 
 
 def _faults(

@@ -8,7 +8,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from schemas.interface import (
     PRINTABLE,
@@ -43,10 +43,12 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictJsonRoute
     status_code=HTTPStatus.ACCEPTED,
     responses=problems(HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS),
 )
-def submit(body: JobRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response) -> Job:
+async def submit(
+    body: JobRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response
+) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
-    document = submit_once(service, key, body, partial(_new_job, body, service, token, key))
+    document = await submit_once(service, key, body, partial(_new_job, body, service, token, key))
     response.headers["Location"] = f"{router.prefix}/{document.id}"
     return document
 
@@ -75,10 +77,14 @@ def list_jobs(
 
 
 @router.get("/{job_id}")
-def show_job(job_id: JobId, service: CurrentService) -> Job:
+async def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
+    return await service.briefly(_shown, job_id, service)
+
+
+def _shown(job_id: UUID, service: Service) -> Job:
     with service.database.reading() as session:
-        return job_document(session, existing_job(session, job_id))
+        return job_document(session, existing_job(session, job_id, joinedload(JobRow.attempts)))
 
 
 @router.post("/{job_id}/cancel", responses=problems(HTTPStatus.CONFLICT))

@@ -26,12 +26,12 @@ router = APIRouter(prefix="/v1/upgrades", tags=["jobs"], route_class=StrictJsonR
     status_code=HTTPStatus.ACCEPTED,
     responses=problems(HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS),
 )
-def submit(
+async def submit(
     body: UpgradeRequest, service: CurrentService, token: TokenName, key: OptionalKey, response: Response
 ) -> Job:
     """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
     that is not allowed are told at once; what words and resources show is the job's error later."""
-    document = submit_once(service, key, body, partial(_new_job, body, service, token, key))
+    document = await submit_once(service, key, body, partial(_new_job, body, service, token, key))
     response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
     return document
 

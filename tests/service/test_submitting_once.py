@@ -8,14 +8,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import select
 
 from schemas.tables import JobRow, SubmissionKeyRow
+from service import submitting_once
 from service.routes import jobs
 from tests.running_service import RunningService, assert_problem, running_service
 from tests.small_job import job_body
+from workers import job_endings
 from workers.submission import locate
 
 KEY = "a1b2-c3d4"
@@ -77,6 +80,47 @@ def test_a_job_that_is_removed_sets_its_key_free(service: RunningService) -> Non
     service.client.post(f"/v1/jobs/{job_id}/cancel")
     service.client.delete(f"/v1/jobs/{job_id}")
     assert _post(service, job_body()).json()["id"] != job_id
+
+
+def test_a_key_whose_job_is_removed_just_then_is_free(either: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was in the way when the job was added, and was gone when it was looked for."""
+    first = _post(either, job_body()).json()["id"]
+    either.client.post(f"/v1/jobs/{first}/cancel")
+    look = submitting_once._submitted_before
+
+    def remove_and_look(*arguments: Any) -> Any:
+        if _jobs(either) == 1:
+            with either.database.writing() as session:
+                job_endings.remove(session, session.get_one(JobRow, UUID(first)))
+        return look(*arguments)
+
+    monkeypatch.setattr(submitting_once, "_submitted_before", remove_and_look)
+    answer = _post(either, job_body())
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["id"] != first
+    assert _jobs(either) == 1
+
+
+def test_jobs_are_shown_while_many_are_prepared(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = service.submit()
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def wait_and_locate(*arguments: Any) -> Any:
+        begun.release()
+        assert go_on.wait(60)
+        return locate(*arguments)
+
+    monkeypatch.setattr(jobs, "locate", wait_and_locate)
+    with ThreadPoolExecutor(20) as pool:
+        answers = [pool.submit(_post, service, job_body(), f"key-{number}") for number in range(20)]
+        for _ in range(8):
+            assert begun.acquire(timeout=60)
+        try:
+            assert service.client.get(f"/v1/jobs/{shown}").status_code == 200
+            assert not any(one.done() for one in answers)
+        finally:
+            go_on.set()
+    assert [one.result().status_code for one in answers] == [202] * 20
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "two words", "caf\xe9"])
