@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rich.table import Table
 
@@ -17,8 +18,12 @@ from tests.submitting_clients import Submitted, percentile, submit_all
 
 CLIENTS, EACH = 50, 10
 BUDGET_MS = 250
-PAUSES = (0.0, 0.5)
-"""Seconds that a client lets go by between two jobs."""
+CASES: Mapping[str, Mapping[str, Any]] = {
+    "alone": {"look": False},
+    "each looked at": {},
+    "each looked at, 0.5 s apart": {"pause": 0.5},
+}
+"""What clients do, beside submitting one job after another."""
 RECIPE = "all-minilm-l6-v2.demo"
 
 
@@ -34,7 +39,7 @@ class _Outcome:
 
 def measure() -> Table:
     """Embedded with a second worker, and as a cluster."""
-    title = f"{CLIENTS * EACH} submissions from {CLIENTS} clients at once, each looked at once"
+    title = f"{CLIENTS * EACH} submissions from {CLIENTS} clients at once"
     columns = (
         "jobs",
         "doubled",
@@ -46,11 +51,11 @@ def measure() -> Table:
         "p99 ms",
         "budget ms",
     )
-    table = Table("service, pause of clients", *columns, title=title)
+    table = Table("service, submissions", *columns, title=title)
     for kind in ("embedded", "cluster"):
-        for pause in PAUSES:
+        for case, told in CASES.items():
             with _running(kind) as serving:
-                _row(table, f"{kind}, {pause:g} s", _submitted(serving, pause))
+                _row(table, f"{kind}, {case}", _submitted(serving, told))
     return table
 
 
@@ -72,12 +77,12 @@ def _row(table: Table, kind: str, outcome: _Outcome) -> None:
     )
 
 
-def _submitted(serving: Service, pause: float) -> _Outcome:
+def _submitted(serving: Service, told: Mapping[str, Any]) -> _Outcome:
     body = {"recipe": RECIPE, "sources": {"base": str(_model())}}
     url = str(serving.client.base_url)
     serving.finished(serving.submit(body))  # everything has been loaded once
     before = _processor_seconds(serving.process.pid)
-    submitted = submit_all(url, body, clients=CLIENTS, each=EACH, pause=pause)
+    submitted = submit_all(url, body, clients=CLIENTS, each=EACH, **told)
     used = _processor_seconds(serving.process.pid) - before
     items = serving.client.get("/v1/jobs", params={"limit": 1000}).json()["items"]
     mine = [job for job in items if job["id"] in submitted.ids and job["state"] not in {"failed", "cancelled"}]

@@ -23,7 +23,8 @@ _TIMEOUT_SECONDS = 120
 
 @dataclass(frozen=True)
 class Submitted:
-    """The ids of the jobs as they were answered, and the seconds of each request: one to submit, one to look."""
+    """The ids of the jobs as they were answered, and the seconds of each request: one to submit, and one to look where
+    clients do."""
 
     ids: tuple[str, ...]
     submit_seconds: tuple[float, ...]
@@ -31,19 +32,22 @@ class Submitted:
     seconds: float
 
 
-def submit_all(url: str, body: Mapping[str, Any], *, clients: int, each: int, pause: float = 0.0) -> Submitted:
-    """Submits `clients` times `each` jobs, and looks at each of them once; clients then pause for some seconds.
+def submit_all(
+    url: str, body: Mapping[str, Any], *, clients: int, each: int, look: bool = True, pause: float = 0.0
+) -> Submitted:
+    """Submits `clients` times `each` jobs, and looks at each of them once where told to; clients then pause for some
+    seconds.
 
     Raises RuntimeError for a refusal.
     """
     start = Barrier(clients + 1)
     with ThreadPoolExecutor(clients) as pool:
-        futures = [pool.submit(_client, url, body, each, pause, start) for _ in range(clients)]
+        futures = [pool.submit(_client, url, body, each, look, pause, start) for _ in range(clients)]
         start.wait(_TIMEOUT_SECONDS)
         began = time.perf_counter()
         made = [one for future in futures for one in future.result()]
     ids, submitting, showing = zip(*made, strict=True)
-    return Submitted(ids, submitting, showing, time.perf_counter() - began)
+    return Submitted(ids, submitting, showing if look else (), time.perf_counter() - began)
 
 
 def percentile(seconds: tuple[float, ...], share: float) -> float:
@@ -52,7 +56,7 @@ def percentile(seconds: tuple[float, ...], share: float) -> float:
 
 
 def _client(
-    url: str, body: Mapping[str, Any], each: int, pause: float, start: Barrier
+    url: str, body: Mapping[str, Any], each: int, look: bool, pause: float, start: Barrier
 ) -> list[tuple[str, float, float]]:
     made = []
     with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_SECONDS)) as connection:
@@ -62,7 +66,8 @@ def _client(
             began = time.perf_counter()
             job_id = str(_asked(connection, "POST", "/v1/jobs", body)["id"])
             submitted = time.perf_counter()
-            _asked(connection, "GET", f"/v1/jobs/{job_id}")
+            if look:
+                _asked(connection, "GET", f"/v1/jobs/{job_id}")
             made.append((job_id, submitted - began, time.perf_counter() - submitted))
             time.sleep(pause)
     return made
