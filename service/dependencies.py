@@ -3,6 +3,7 @@ thread."""
 
 from __future__ import annotations
 
+import time
 from asyncio import wrap_future
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,9 @@ Arguments = TypeVarTuple("Arguments")
 _THREADS = 8
 """Of each kind of work that many ask for at once. Were there more, each would wait for the interpreter again after
 every statement, and some for long."""
+
+_BETWEEN_MESSAGES_SECONDS = 0.01
+"""Requests have the interpreter meanwhile. The workers have enough to do before they have been told of many jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class Service:
     def _send(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
             wake(self.queue, job.id, queue_of(job.device))
+            time.sleep(_BETWEEN_MESSAGES_SECONDS)
 
     def close(self) -> None:
         """Ends what the service does beside requests, once there are none."""

@@ -25,7 +25,8 @@ def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> N
     """
     hold_advisory_lock(session, _LOCK, int.from_bytes(sha256(token.encode()).digest()[:4], signed=True))
     for job in jobs:
-        job.queued_by = token
+        if job.queued_by != token:
+            job.queued_by = token
     session.flush()
     active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES))
     others = (session.scalar(active) or 0) - len(jobs)
