@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Annotated, TypeVar, TypeVarTuple
+from typing import Annotated
 from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
@@ -17,15 +17,15 @@ from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
-from sqlalchemy.orm.interfaces import ORMOption
 from starlette.concurrency import run_in_threadpool
 
 from schemas.errors import NinforgeError
 from schemas.interface import Job
 from schemas.tables import JobRow
+from service.batching import Batching
 from service.event_feed import EventFeed
 from service.event_streams import EventStreams
-from service.group_commit import GroupCommit
+from service.job_documents import shown_jobs
 from service.job_list_feed import JobListFeed
 from service.new_jobs import NewJob, add_new_jobs
 from workers.application import wake
@@ -34,12 +34,8 @@ from workers.devices import queue_of
 from workers.settings import Settings
 from workers.storage import Storage
 
-Result = TypeVar("Result")
-Arguments = TypeVarTuple("Arguments")
-
-_THREADS = 8
-"""Of each kind of work that many ask for at once. Were there more, each would wait for the interpreter again after
-every statement, and some for long."""
+_PREPARING_THREADS = 8
+"""Many jobs come at once. Were there more threads, each would wait for the interpreter again and again."""
 
 _BETWEEN_MESSAGES_SECONDS = 0.01
 """Requests have the interpreter meanwhile. The workers have enough to do before they have been told of many jobs."""
@@ -56,26 +52,26 @@ class Service:
     events: EventFeed = field(init=False)
     job_list: JobListFeed = field(init=False)
     streams: EventStreams = field(init=False)
-    _new_jobs: GroupCommit[NewJob, Job] = field(init=False)
+    _new_jobs: Batching[NewJob, Job] = field(init=False)
     _messages: ThreadPoolExecutor = field(init=False)
-    _brief: CapacityLimiter = field(init=False)
+    _shown_jobs: Batching[UUID, Job | None] = field(init=False)
     _preparing: CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
         object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
-        object.__setattr__(self, "_brief", CapacityLimiter(_THREADS))
-        object.__setattr__(self, "_preparing", CapacityLimiter(_THREADS))
+        object.__setattr__(self, "_shown_jobs", Batching(self._show_jobs))
+        object.__setattr__(self, "_preparing", CapacityLimiter(_PREPARING_THREADS))
         object.__setattr__(self, "_messages", ThreadPoolExecutor(1, thread_name_prefix="messages"))
-        object.__setattr__(self, "_new_jobs", GroupCommit(self._add_jobs, (NinforgeError, IntegrityError)))
+        object.__setattr__(self, "_new_jobs", Batching(self._add_jobs, (NinforgeError, IntegrityError)))
 
-    async def briefly(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        """Calls a function that takes a moment, on one of a few threads."""
-        return await to_thread.run_sync(function, *arguments, limiter=self._brief)
+    async def job(self, job_id: UUID) -> Job | None:
+        """A job as it is now, read together with those that other requests ask for; None if there is none."""
+        return await wrap_future(self._shown_jobs.submit(job_id))
 
     async def prepared(self, prepare: Callable[[], NewJob]) -> NewJob:
-        """A job to be added, prepared on one of a few other threads: a long recipe takes its time."""
+        """A job to be added, prepared on one of a few threads."""
         return await to_thread.run_sync(prepare, limiter=self._preparing)
 
     def wake(self, *jobs: Job) -> None:
@@ -93,12 +89,16 @@ class Service:
         if new.check is not None:  # what it locks has no order among several
             [document] = await run_in_threadpool(self._add_jobs, [new])
             return document
-        return await wrap_future(self._new_jobs.write(new))
+        return await wrap_future(self._new_jobs.submit(new))
 
     def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
         documents = add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
         self.wake(*documents)
         return documents
+
+    def _show_jobs(self, job_ids: Sequence[UUID]) -> Sequence[Job | None]:
+        with self.database.reading() as session:
+            return shown_jobs(session, job_ids)
 
     def _send(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -107,6 +107,7 @@ class Service:
 
     def close(self) -> None:
         """Ends what the service does beside requests, once there are none."""
+        self._shown_jobs.close()
         self._new_jobs.close()
         self._messages.shutdown(cancel_futures=True)
         self.database.close()
@@ -141,9 +142,9 @@ async def _token_name(request: Request) -> str:
     return name
 
 
-def existing_job(session: Session, job_id: UUID, *options: ORMOption) -> JobRow:
+def existing_job(session: Session, job_id: UUID) -> JobRow:
     """The row of a job. Raises HTTPException 404."""
-    row = session.get(JobRow, job_id, options=options)
+    row = session.get(JobRow, job_id)
     if row is None:
         raise unknown_job(job_id)
     return row

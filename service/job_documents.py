@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from sqlalchemy import and_, or_, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session, joinedload, selectinload
 
 from schemas.interface import (
     ArtifactManifest,
@@ -23,6 +23,13 @@ from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow, 
 from schemas.upgrade_report import UpgradeReportHead
 from service.object_histograms import object_histograms
 from workers.job_document import artifact_of, job_document, job_documents
+
+
+def shown_jobs(session: Session, job_ids: Sequence[UUID]) -> list[Job | None]:
+    """Jobs by their ids, in the order of these; None for each that is not there."""
+    query = select(JobRow).where(JobRow.id.in_(job_ids)).options(joinedload(JobRow.attempts))
+    found = {job.id: job for job in job_documents(session, session.scalars(query).unique().all())}
+    return [found.get(job_id) for job_id in job_ids]
 
 
 def job_page(

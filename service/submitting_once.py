@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from starlette.concurrency import run_in_threadpool
 
 from schemas.errors import KeyReusedError, NinforgeError
 from schemas.interface import Body, Job
@@ -48,7 +49,7 @@ async def submit_once(service: Service, key: SubmissionKey | None, body: Body, p
         try:
             return await service.add_job(await service.prepared(prepare))
         except (NinforgeError, IntegrityError) as error:
-            earlier = await service.briefly(_submitted_before, service, key, body)
+            earlier = await run_in_threadpool(_submitted_before, service, key, body)
             if earlier is not None:
                 return earlier
             if not _is_of_used_key(error):

@@ -8,7 +8,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from schemas.interface import (
     PRINTABLE,
@@ -79,12 +79,10 @@ def list_jobs(
 @router.get("/{job_id}")
 async def show_job(job_id: JobId, service: CurrentService) -> Job:
     """One job."""
-    return await service.briefly(_shown, job_id, service)
-
-
-def _shown(job_id: UUID, service: Service) -> Job:
-    with service.database.reading() as session:
-        return job_document(session, existing_job(session, job_id, joinedload(JobRow.attempts)))
+    job = await service.job(job_id)
+    if job is None:
+        raise unknown_job(job_id)
+    return job
 
 
 @router.post("/{job_id}/cancel", responses=problems(HTTPStatus.CONFLICT))

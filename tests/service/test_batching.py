@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from service.group_commit import GroupCommit
+from service.batching import Batching
 
 
 class RefusedError(Exception):
@@ -35,13 +35,13 @@ class Commits:
 
 def _written(commits: Commits, items: int) -> list[Future[int]]:
     """The futures of items, of which the others come while the first is being committed."""
-    group = GroupCommit(commits.commit, (RefusedError,))
-    first = group.write(0)
+    batching = Batching(commits.commit, (RefusedError,))
+    first = batching.submit(0)
     assert commits.begun.wait(20)
     with ThreadPoolExecutor(items) as pool:
-        others = list(pool.map(group.write, range(1, items)))
+        others = list(pool.map(batching.submit, range(1, items)))
     commits.go_on.set()
-    group.close()
+    batching.close()
     return [first, *others]
 
 
@@ -69,29 +69,29 @@ def test_any_other_failure_is_that_of_all_and_of_none_that_comes_later() -> None
         with pytest.raises(OSError, match="away"):
             one.result()
     assert len(commits.batches) == 2
-    assert GroupCommit(commits.commit, (RefusedError,)).write(7).result(20) == 70
+    assert Batching(commits.commit, (RefusedError,)).submit(7).result(20) == 70
 
 
 def test_what_is_cancelled_in_time_is_not_committed() -> None:
     commits = Commits()
-    group = GroupCommit(commits.commit, (RefusedError,))
-    first = group.write(0)
+    batching = Batching(commits.commit, (RefusedError,))
+    first = batching.submit(0)
     assert commits.begun.wait(20)
-    second, third = group.write(1), group.write(2)
+    second, third = batching.submit(1), batching.submit(2)
     assert second.cancel()
     assert not first.cancel(), "it is being committed"
     commits.go_on.set()
-    group.close()
+    batching.close()
     assert (first.result(), third.result()) == (0, 20)
     assert commits.batches == [[0], [2]]
 
 
 def test_where_all_are_cancelled_nothing_is_committed() -> None:
     commits = Commits()
-    group = GroupCommit(commits.commit, (RefusedError,))
-    group.write(0)
+    batching = Batching(commits.commit, (RefusedError,))
+    batching.submit(0)
     assert commits.begun.wait(20)
-    assert group.write(1).cancel()
+    assert batching.submit(1).cancel()
     commits.go_on.set()
-    group.close()
+    batching.close()
     assert commits.batches == [[0]]
