@@ -32,14 +32,13 @@ class Batching(Generic[Item, Outcome]):
         """What will have the outcome of one item, or what `do` raised. Cancelled in time, the item is not done."""
         mine: Future[Outcome] = Future()
         with self._guard:
+            if not self._waiting:  # the first takes the others along that come until then
+                self._thread.submit(self._do_waiting)
             self._waiting.append((item, mine))
-            is_first = len(self._waiting) == 1
-        if is_first:  # it takes the others along that come until then
-            self._thread.submit(self._do_waiting)
         return mine
 
     def close(self) -> None:
-        """Returns when all that came is done. Nothing may come later."""
+        """Returns when all that came is done. What comes later is refused with RuntimeError."""
         self._thread.shutdown()
 
     def _do_waiting(self) -> None:
@@ -54,12 +53,13 @@ class Batching(Generic[Item, Outcome]):
         """Whether the futures of these items have what became of them. They do not if several were refused."""
         try:
             outcomes = self._do([item for item, _ in together]) if together else ()
+            settled = list(zip(together, outcomes, strict=True))
         except BaseException as error:
             if len(together) > 1 and isinstance(error, self._refusals):
                 return False
             for _, future in together:
                 future.set_exception(error)
         else:
-            for (_, future), outcome in zip(together, outcomes, strict=True):
+            for (_, future), outcome in settled:
                 future.set_result(outcome)
         return True

@@ -1,5 +1,5 @@
-"""What the routes work with, by annotation. What takes no time is `async`: it runs where it is asked for, without a
-thread."""
+"""What the routes work with, by annotation. Dependencies take no time and are `async`: they run where they are asked
+for, without a thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, TypeVar, TypeVarTuple
 from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
@@ -17,7 +17,6 @@ from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
-from starlette.concurrency import run_in_threadpool
 
 from schemas.errors import NinforgeError
 from schemas.interface import Job
@@ -34,8 +33,11 @@ from workers.devices import queue_of
 from workers.settings import Settings
 from workers.storage import Storage
 
-_PREPARING_THREADS = 8
-"""Many jobs come at once. Were there more threads, each would wait for the interpreter again and again."""
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
+
+_FEW = 8
+"""Many come at once. Were there more threads, each would wait for the interpreter again and again."""
 
 _BETWEEN_MESSAGES_SECONDS = 0.01
 """Requests have the interpreter meanwhile. The workers have enough to do before they have been told of many jobs."""
@@ -55,14 +57,14 @@ class Service:
     _new_jobs: Batching[NewJob, Job] = field(init=False)
     _messages: ThreadPoolExecutor = field(init=False)
     _shown_jobs: Batching[UUID, Job | None] = field(init=False)
-    _preparing: CapacityLimiter = field(init=False)
+    _few: CapacityLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", EventFeed(self.database))
         object.__setattr__(self, "job_list", JobListFeed(self.database))
         object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
-        object.__setattr__(self, "_shown_jobs", Batching(self._show_jobs))
-        object.__setattr__(self, "_preparing", CapacityLimiter(_PREPARING_THREADS))
+        object.__setattr__(self, "_shown_jobs", Batching(self._show_jobs, (ValueError,)))
+        object.__setattr__(self, "_few", CapacityLimiter(_FEW))
         object.__setattr__(self, "_messages", ThreadPoolExecutor(1, thread_name_prefix="messages"))
         object.__setattr__(self, "_new_jobs", Batching(self._add_jobs, (NinforgeError, IntegrityError)))
 
@@ -70,14 +72,15 @@ class Service:
         """A job as it is now, read together with those that other requests ask for; None if there is none."""
         return await wrap_future(self._shown_jobs.submit(job_id))
 
-    async def prepared(self, prepare: Callable[[], NewJob]) -> NewJob:
-        """A job to be added, prepared on one of a few threads."""
-        return await to_thread.run_sync(prepare, limiter=self._preparing)
+    async def call(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Calls what takes a moment, on one of a few threads. Nobody who has one of them waits for another, so that it
+        may be waited for on those that routes run on."""
+        return await to_thread.run_sync(function, *arguments, limiter=self._few)
 
-    def wake(self, *jobs: Job) -> None:
-        """Has messages sent to the workers that there is work in jobs. No request waits for them, since the sweeper
+    def wake(self, job: Job) -> None:
+        """Has a message sent to the workers that there is work in a job. No request waits for it, since the sweeper
         makes up for one that is lost."""
-        self._messages.submit(self._send, jobs)
+        self._messages.submit(self._send, job)
 
     def flush(self) -> None:
         """Returns when every message so far has been sent, or could not be."""
@@ -86,27 +89,26 @@ class Service:
     async def add_job(self, new: NewJob) -> Job:
         """Adds a job, queued, together with those of other requests, and wakes a worker. Raises what add_new_jobs
         raises."""
-        if new.check is not None:  # what it locks has no order among several
-            [document] = await run_in_threadpool(self._add_jobs, [new])
-            return document
-        return await wrap_future(self._new_jobs.submit(new))
+        if new.check is None:
+            document = await wrap_future(self._new_jobs.submit(new))
+        else:  # what it locks has no order among several
+            [document] = await self.call(self._add_jobs, [new])
+        self.wake(document)
+        return document
 
     def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
-        documents = add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
-        self.wake(*documents)
-        return documents
+        return add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
 
     def _show_jobs(self, job_ids: Sequence[UUID]) -> Sequence[Job | None]:
         with self.database.reading() as session:
             return shown_jobs(session, job_ids)
 
-    def _send(self, jobs: Sequence[Job]) -> None:
-        for job in jobs:
-            wake(self.queue, job.id, queue_of(job.device))
-            time.sleep(_BETWEEN_MESSAGES_SECONDS)
+    def _send(self, job: Job) -> None:
+        wake(self.queue, job.id, queue_of(job.device))
+        time.sleep(_BETWEEN_MESSAGES_SECONDS)
 
     def close(self) -> None:
-        """Ends what the service does beside requests, once there are none."""
+        """Ends what the service does beside requests, once there are none. Messages that wait are not sent."""
         self._shown_jobs.close()
         self._new_jobs.close()
         self._messages.shutdown(cancel_futures=True)

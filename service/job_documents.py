@@ -27,7 +27,8 @@ from workers.job_document import artifact_of, job_document, job_documents
 
 def shown_jobs(session: Session, job_ids: Sequence[UUID]) -> list[Job | None]:
     """Jobs by their ids, in the order of these; None for each that is not there."""
-    query = select(JobRow).where(JobRow.id.in_(job_ids)).options(joinedload(JobRow.attempts))
+    with_all = (joinedload(JobRow.attempts), selectinload(JobRow.parts))
+    query = select(JobRow).where(JobRow.id.in_(job_ids)).options(*with_all)
     found = {job.id: job for job in job_documents(session, session.scalars(query).unique().all())}
     return [found.get(job_id) for job_id in job_ids]
 

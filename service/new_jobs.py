@@ -21,30 +21,38 @@ from workers.recipe_expansion import Document
 
 
 @dataclass(frozen=True, slots=True)
+class UsedKey:
+    """The key that a request brought, and what tells its body apart. Each token, the owner here, has its own keys."""
+
+    owner: str
+    key: str
+    body_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class SubmissionKey:
-    """The key that a request brought. Each token has keys of its own; they are for all that can be submitted."""
+    """The key that a request to a path brought. Keys are for all that can be submitted."""
 
     owner: str
     key: str
     path: str
 
-    def body_sha256(self, body: Body) -> str:
-        """What tells bodies apart: neither white space nor the order of members does."""
+    def used_for(self, body: Body) -> UsedKey:
+        """With this body: white space and the order of members make no other."""
         text = json.dumps([self.path, body.model_dump(mode="json")], sort_keys=True)
-        return sha256(text.encode()).hexdigest()
+        return UsedKey(self.owner, self.key, sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
     """What a token asks for: `make` makes its row, which refers to `document`, for each try to add it. `check` looks at
-    what it depends on in the transaction that adds it. `body_sha256` goes with the key, and is empty without one."""
+    what it depends on in the transaction that adds it."""
 
     make: Callable[[], JobRow]
     token: str
-    key: SubmissionKey | None
-    body_sha256: str
     document: Document | None = None
     check: Callable[[Session], None] | None = None
+    key: UsedKey | None = None
 
 
 def add_new_jobs(database: Database, most: int, new: Sequence[NewJob]) -> list[Job]:
@@ -70,7 +78,7 @@ def add_new_jobs(database: Database, most: int, new: Sequence[NewJob]) -> list[J
 
 def _add_keys(session: Session, new: Sequence[NewJob], jobs: Sequence[JobRow]) -> None:
     rows: list[dict[str, Any]] = [
-        {"owner": one.key.owner, "key": one.key.key, "body_sha256": one.body_sha256, "job_id": job.id}
+        {"owner": one.key.owner, "key": one.key.key, "body_sha256": one.key.body_sha256, "job_id": job.id}
         for one, job in zip(new, jobs, strict=True)
         if one.key is not None
     ]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from starlette.concurrency import run_in_threadpool
 
 from schemas.errors import KeyReusedError, NinforgeError
 from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service.dependencies import Service, TokenName
-from service.new_jobs import NewJob, SubmissionKey
+from service.new_jobs import NewJob, SubmissionKey, UsedKey
 from workers.job_document import job_document
 
 
@@ -41,15 +41,17 @@ OptionalKey = Annotated[SubmissionKey | None, Depends(_submission_key)]
 
 async def submit_once(service: Service, key: SubmissionKey | None, body: Body, prepare: Callable[[], NewJob]) -> Job:
     """Adds the job that `prepare` gives, with its key, and wakes a worker. If a request with this key came before, the
-    job is that one's, whatever would be said to its body now.
+    job is that one's, whatever would be said to its body now. `prepare` may be called again, each time on some thread.
 
     Raises KeyReusedError if the earlier body was another, TooManyJobsError, and what `prepare` raises.
     """
+    used = None if key is None else key.used_for(body)
     while True:
         try:
-            return await service.add_job(await service.prepared(prepare))
+            new = await service.call(prepare)
+            return await service.add_job(replace(new, key=used))
         except (NinforgeError, IntegrityError) as error:
-            earlier = await run_in_threadpool(_submitted_before, service, key, body)
+            earlier = None if used is None else await service.call(_submitted_before, service, used)
             if earlier is not None:
                 return earlier
             if not _is_of_used_key(error):
@@ -58,23 +60,26 @@ async def submit_once(service: Service, key: SubmissionKey | None, body: Body, p
 
 
 def _is_of_used_key(error: NinforgeError | IntegrityError) -> bool:
-    """Databases name the table in what they say."""
-    return isinstance(error, IntegrityError) and SubmissionKeyRow.__tablename__ in str(error.orig)
+    """Both databases name the table, or what is named after it, and say that it is about a constraint to be unique."""
+    if isinstance(error, NinforgeError):
+        return False
+    said = str(error.orig)
+    return "unique constraint" in said.lower() and SubmissionKeyRow.__tablename__ in said
 
 
-def _submitted_before(service: Service, key: SubmissionKey | None, body: Body) -> Job | None:
+def _submitted_before(service: Service, used: UsedKey) -> Job | None:
     """The job that this key brought about, as it is now. Raises KeyReusedError if it was for another body."""
-    if key is None:
-        return None
     with service.database.reading() as session:
         query = select(SubmissionKeyRow.body_sha256, SubmissionKeyRow.job_id)
-        row = session.execute(query.where(SubmissionKeyRow.owner == key.owner, SubmissionKeyRow.key == key.key)).first()
+        row = session.execute(
+            query.where(SubmissionKeyRow.owner == used.owner, SubmissionKeyRow.key == used.key)
+        ).first()
         if row is None:
             return None
-        if row.body_sha256 != key.body_sha256(body):
+        if row.body_sha256 != used.body_sha256:
             raise KeyReusedError(
                 "Idempotency-Key",
-                expected=f"the body that was sent under {key.key} before, which became job {row.job_id}",
+                expected=f"the body that was sent under {used.key} before, which became job {row.job_id}",
                 found="another body",
             )
         return job_document(session, session.get_one(JobRow, row.job_id))

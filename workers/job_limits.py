@@ -18,7 +18,8 @@ _LOCK = 0x6E6A6F62
 
 
 def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> None:
-    """Notes that a token, by its name, has queued jobs in this transaction, which may then have `limit` active jobs.
+    """Notes that a token, by its name, has queued jobs in this transaction, and may then have `limit` active jobs. They
+    are active by now.
 
     Transactions that queue jobs of one token follow one another, so none of them counts too few. Raises
     TooManyJobsError.
@@ -29,9 +30,9 @@ def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> N
             job.queued_by = token
     session.flush()
     active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES))
-    others = (session.scalar(active) or 0) - len(jobs)
-    if others + len(jobs) > limit:
+    count = session.scalar(active) or 0
+    if count > limit:
         owner = f"of the token {token} " if token else ""
         raise TooManyJobsError(
-            "jobs", expected=f"at most {limit} {owner}that are not finished", found=f"{others} already"
+            "jobs", expected=f"at most {limit} {owner}that are not finished", found=f"{count - len(jobs)} already"
         )

@@ -27,7 +27,7 @@ from service import job_documents
 from service.artifact_response import FILE_RESPONSES, artifact_response
 from service.dependencies import CurrentService, JobId, Limit, Service, TokenName, existing_job, unknown_job
 from service.description import problems
-from service.new_jobs import NewJob, SubmissionKey
+from service.new_jobs import NewJob
 from service.strict_json import StrictJsonRoute
 from service.submissions import require_device, submission_of
 from service.submitting_once import OptionalKey, submit_once
@@ -48,19 +48,19 @@ async def submit(
 ) -> Job:
     """Queues a conversion. A recipe with faults, an unbound source and a place that is not allowed are told at once;
     what planning finds out is the job's error later."""
-    document = await submit_once(service, key, body, partial(_new_job, body, service, token, key))
+    document = await submit_once(service, key, body, partial(_new_job, body, service, token))
     response.headers["Location"] = f"{router.prefix}/{document.id}"
     return document
 
 
-def _new_job(body: JobRequest, service: Service, token: str, key: SubmissionKey | None) -> NewJob:
+def _new_job(body: JobRequest, service: Service, token: str) -> NewJob:
     require_device(body, service.settings)
     submission = submission_of(body, service.database)
     recipe = submission.expand()
     submission = with_origins(submission, recipe, service.settings)
     locate(submission, recipe, service.settings)
     make = partial(job_records.conversion_job, submission, recipe, name=body.name or recipe.id, queued_by=token)
-    return NewJob(make, token, key, key.body_sha256(body) if key else "", submission.document)
+    return NewJob(make, token, submission.document)
 
 
 @router.get("")

@@ -11,7 +11,7 @@ from schemas.errors import Fault, SourceError, UpgradeError
 from schemas.interface import Job, UpgradeRequest
 from service.dependencies import CurrentService, Service, TokenName
 from service.description import problems
-from service.new_jobs import NewJob, SubmissionKey
+from service.new_jobs import NewJob
 from service.routes import jobs
 from service.strict_json import StrictJsonRoute
 from service.submitting_once import OptionalKey, submit_once
@@ -31,18 +31,16 @@ async def submit(
 ) -> Job:
     """Queues the upgrade of a file to framing 3. A file that cannot be upgraded, a job that is not there and a place
     that is not allowed are told at once; what words and resources show is the job's error later."""
-    document = await submit_once(service, key, body, partial(_new_job, body, service, token, key))
+    document = await submit_once(service, key, body, partial(_new_job, body, service, token))
     response.headers["Location"] = f"{jobs.router.prefix}/{document.id}"
     return document
 
 
-def _new_job(body: UpgradeRequest, service: Service, token: str, key: SubmissionKey | None) -> NewJob:
+def _new_job(body: UpgradeRequest, service: Service, token: str) -> NewJob:
     with service.database.reading() as session:
         submission = UpgradeSubmission(body.artifact, body.chat_template, stored_file(session, body.artifact))
     make = partial(job_records.upgrade_job, submission, name=_checked_name(submission, service), queued_by=token)
-    return NewJob(
-        make, token, key, key.body_sha256(body) if key else "", check=partial(require_stored, submission=submission)
-    )
+    return NewJob(make, token, check=partial(require_stored, submission=submission))
 
 
 def _checked_name(submission: UpgradeSubmission, service: CurrentService) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from httpx import Response
 
+from service.dashboard import new_job
 from service.dashboard.gpu_memory import GPUS, gpu_fits
-from service.dashboard.job_form import MAX_FIELDS
+from service.dashboard.job_form import MAX_FIELDS, request_of
 from tests.dashboard.seeded import SeededService
 from tests.running_service import RunningService, running_service
 from tests.small_job import job_body, recipe_document, write_checkpoint
@@ -266,3 +270,23 @@ def test_a_long_text_is_taken_up_to_the_limit_of_recipes(forms: RunningService) 
     assert (answer.status_code, "the limit is 4 MiB" in words(answer)) == (422, True)
     answer = send(forms, fields(text="x" * (9 << 20), recipe="", action="use"))
     assert answer.status_code == 413
+
+
+def test_all_are_answered_of_more_that_are_refused_at_once_than_there_are_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a thread while it waits for its job, so that what refuses it may not wait for one as well."""
+    threads = 40
+    barrier = threading.Barrier(threads, timeout=60)
+
+    def meet_and_request(*arguments: Any) -> Any:
+        barrier.wait()
+        return request_of(*arguments)
+
+    monkeypatch.setattr(new_job, "request_of", meet_and_request)
+    with running_service(tmp_path / "data", max_active_jobs_per_token=1) as service:
+        service.submit()
+        form = fields(text=yaml_text(), recipe="")
+        with ThreadPoolExecutor(threads) as pool:
+            answers = list(pool.map(lambda _: send(service, {**form, "key": uuid4().hex}), range(threads)))
+    assert [answer.status_code for answer in answers] == [429] * threads

@@ -95,3 +95,17 @@ def test_where_all_are_cancelled_nothing_is_committed() -> None:
     commits.go_on.set()
     batching.close()
     assert commits.batches == [[0]]
+
+
+def test_too_few_outcomes_are_a_fault_of_all() -> None:
+    batching: Batching[int, int] = Batching(lambda items: [10 * item for item in items][:-1])
+    with pytest.raises(ValueError, match="zip"):
+        batching.submit(1).result(20)
+
+
+def test_what_comes_after_the_end_is_refused_each_time() -> None:
+    batching: Batching[int, int] = Batching(list)
+    batching.close()
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            batching.submit(1)

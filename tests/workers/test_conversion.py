@@ -15,6 +15,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import URL, select
 
+from schemas.errors import OutputError
 from schemas.problems import INTERNAL
 from schemas.report import EncodedObject
 from schemas.states import JobState, ObjectState, Stage
@@ -23,7 +24,7 @@ from tests.job_rows import object_states
 from tests.small_job import write_checkpoint
 from tests.workers.site import LAYERS, Killed, Site, make_site
 from workers import claims, conversion, conversion_work, job_endings, job_records
-from workers.claims import ClaimLostError
+from workers.claims import Claim, ClaimLostError
 from workers.conversion import Conversion
 from workers.database import Database
 from workers.engine.encode import create_work_files, encode_objects
@@ -178,8 +179,30 @@ def test_disk_that_a_job_has_been_given_is_not_counted_twice(site: Site, monkeyp
     assert site.advance(second).state is JobState.READY
 
 
-def test_who_reserves_disk_locks_jobs_in_one_order(site: Site) -> None:
-    """Its own job too, where that has ended: whoever reserves for another may have it again, and come to the rest."""
+def test_two_that_reserve_disk_at_once_do_not_both_get_the_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Storage, "free_bytes", lambda _: 150)
+    jobs = [site.submit() for _ in range(2)]
+    with site.database.writing() as session:
+        lease = timedelta(minutes=1)
+        taken = [claims.claim_job(session, job, Stage.PLANNING, worker="a", lease=lease) for job in jobs]
+
+    def reserve(claim: Claim | None) -> None:
+        assert claim is not None
+        with site.database.writing() as session:
+            job_records.reserve_disk(session, claim, 100, site.storage)
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.database.writing() as session:
+            assert taken[0] is not None
+            job_records.reserve_disk(session, taken[0], 100, site.storage)
+            second = pool.submit(reserve, taken[1])
+            assert not wait([second], timeout=0.3).done
+        with pytest.raises(OutputError, match="of which 100 are reserved"):
+            second.result(30)
+
+
+def test_who_reserves_disk_locks_no_other_job(site: Site) -> None:
+    """Not even where its own has ended: whoever has that again may come to the others."""
     ended, other = site.submit(), site.submit()
     with site.database.writing() as session:
         claim = claims.claim_job(session, ended, Stage.PLANNING, worker="a", lease=timedelta(minutes=1))
