@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import alembic.command
 import alembic.config
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -26,7 +26,8 @@ from workers.fair_lock import FairLock
 from workers.settings import Settings
 
 _WRITE = "ninforge_write"
-_BUSY_TIMEOUT_MS = 30_000
+_WAITING_MS = 30_000
+"""What a statement waits for others in, on either database; then it fails."""
 _RETRY_SECONDS = 0.02
 _LOOK_SECONDS = 0.001
 _PRIMARY_CODE = 0xFF
@@ -98,6 +99,7 @@ class Database:
         """Brings the tables to the newest migration. Processes that start together wait for each other."""
         with self._writing_engine.connect() as connection, _without_foreign_keys(connection), connection.begin():
             if connection.dialect.name == "postgresql":
+                connection.execute(text("SET LOCAL lock_timeout = 0"))  # another's migration may take long
                 connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             alembic.command.upgrade(migration_config(connection), "head")
 
@@ -159,7 +161,7 @@ def _sqlite_file(settings: Settings) -> Path:
 def _when_free(run: Callable[[], object], pause: float) -> None:
     """Runs what SQLite refuses while another process has the file, as soon as it no longer does; looks every `pause` s.
     Raises the last refusal after as long as any other statement waits."""
-    deadline = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    deadline = time.monotonic() + _WAITING_MS / 1000
     while True:
         try:
             run()
@@ -179,12 +181,13 @@ def _begin_writing(connection: Connection) -> None:
     try:
         _when_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"), _LOOK_SECONDS)
     finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_WAITING_MS}")
 
 
 def _postgresql_engine(url: URL) -> Engine:
     """Connections that find out when the server is gone, and that the server finds out about: a process that stands
-    still in a transaction holds locks that others wait for, until the server ends its session."""
+    still in a transaction holds locks that others wait for, until the server ends its session. Whatever holds a lock,
+    nobody waits for it without end."""
     engine = create_engine(
         url,
         pool_pre_ping=True,
@@ -195,7 +198,7 @@ def _postgresql_engine(url: URL) -> Engine:
             "keepalives_idle": 30,
             "keepalives_interval": 10,
             "keepalives_count": 3,
-            "options": f"-c idle_in_transaction_session_timeout={_STANDSTILL_MS}",
+            "options": f"-c idle_in_transaction_session_timeout={_STANDSTILL_MS} -c lock_timeout={_WAITING_MS}",
         },
     )
 
@@ -218,7 +221,7 @@ def _sqlite_engine(url: URL) -> Engine:
         driver: Any = connection
         driver.isolation_level = None
         cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        cursor.execute(f"PRAGMA busy_timeout = {_WAITING_MS}")
         # Where several processes switch at once, SQLite refuses some without waiting.
         _when_free(lambda: driver.execute("PRAGMA journal_mode = WAL"), _RETRY_SECONDS)
         cursor.execute("PRAGMA synchronous = FULL")

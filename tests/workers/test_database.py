@@ -6,7 +6,7 @@ import json
 import socket
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from schemas.tables import Base, ClaimRow, JobRow, ObjectRow, VerificationCheckR
 from tests.job_rows import add_job, job_row
 from workers import database as database_module
 from workers.claims import locked_job
-from workers.database import Database, database_time, migration_config
+from workers.database import Database, database_time, hold_advisory_lock, migration_config
 from workers.identifiers import time_ordered_id
 
 
@@ -188,7 +188,7 @@ def test_whoever_waits_for_the_write_lock_is_told_if_it_is_never_free(
     url = URL.create("sqlite", database=str(tmp_path / "shared.sqlite3"))
     one, other = Database(url), Database(url)
     one.upgrade()
-    monkeypatch.setattr("workers.database._BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("workers.database._WAITING_MS", 50)
     with one.writing() as session:
         session.add(job_row())
         session.flush()
@@ -238,6 +238,24 @@ def test_a_process_that_stands_still_in_a_transaction_keeps_no_lock(
     with standing_still.reading() as session:
         assert session.get_one(JobRow, job_id).name == "changed"
     standing_still.close()
+
+
+def test_nobody_waits_for_a_lock_without_end_but_who_migrates(
+    postgresql_url: URL, postgresql_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.database._WAITING_MS", 200)
+    job_id = add_job(postgresql_database)
+    waiting = Database(postgresql_url)
+    with ThreadPoolExecutor(1) as pool:
+        with postgresql_database.writing() as session:
+            assert locked_job(session, job_id)
+            with pytest.raises(OperationalError, match="lock timeout"), waiting.writing() as other:
+                locked_job(other, job_id)
+            hold_advisory_lock(session, database_module._MIGRATION_LOCK)
+            migrated = pool.submit(waiting.upgrade)
+            assert not wait([migrated], timeout=1).done
+        migrated.result(60)
+    waiting.close()
 
 
 def test_a_server_that_does_not_answer_is_told_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
