@@ -62,7 +62,7 @@ def create_application(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    application.state.service = Service(settings, database, storage, celery_application(settings))
+    application.state.service = Service.of(settings, database, storage, celery_application(settings))
     install_problem_handlers(application, settings)
     # Each goes around those before it.
     application.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.max_body_bytes)

@@ -3,11 +3,10 @@ for, without a thread."""
 
 from __future__ import annotations
 
-import time
 from asyncio import wrap_future
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, TypeVar, TypeVarTuple
 from uuid import UUID
@@ -26,10 +25,9 @@ from service.event_feed import EventFeed
 from service.event_streams import EventStreams
 from service.job_documents import shown_jobs
 from service.job_list_feed import JobListFeed
+from service.messages import Messages
 from service.new_jobs import NewJob, add_new_jobs
-from workers.application import wake
 from workers.database import Database
-from workers.devices import queue_of
 from workers.settings import Settings
 from workers.storage import Storage
 
@@ -38,9 +36,6 @@ Arguments = TypeVarTuple("Arguments")
 
 _FEW = 8
 """Many come at once. Were there more threads, each would wait for the interpreter again and again."""
-
-_BETWEEN_MESSAGES_SECONDS = 0.01
-"""Requests have the interpreter meanwhile. The workers have enough to do before they have been told of many jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +46,37 @@ class Service:
     database: Database
     storage: Storage
     queue: Celery
-    events: EventFeed = field(init=False)
-    job_list: JobListFeed = field(init=False)
-    streams: EventStreams = field(init=False)
-    _new_jobs: Batching[NewJob, Job] = field(init=False)
-    _messages: ThreadPoolExecutor = field(init=False)
-    _shown_jobs: Batching[UUID, Job | None] = field(init=False)
-    _few: CapacityLimiter = field(init=False)
+    messages: Messages
+    events: EventFeed
+    job_list: JobListFeed
+    streams: EventStreams
+    _add: Callable[[Sequence[NewJob]], Sequence[Job]]
+    _new_jobs: Batching[NewJob, Job]
+    _shown_jobs: Batching[UUID, Job | None]
+    _few: CapacityLimiter
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", EventFeed(self.database))
-        object.__setattr__(self, "job_list", JobListFeed(self.database))
-        object.__setattr__(self, "streams", EventStreams(self.settings.max_event_streams))
-        object.__setattr__(self, "_shown_jobs", Batching(self._show_jobs, (ValueError,)))
-        object.__setattr__(self, "_few", CapacityLimiter(_FEW))
-        object.__setattr__(self, "_messages", ThreadPoolExecutor(1, thread_name_prefix="messages"))
-        object.__setattr__(self, "_new_jobs", Batching(self._add_jobs, (NinforgeError, IntegrityError)))
+    @classmethod
+    def of(cls, settings: Settings, database: Database, storage: Storage, queue: Celery) -> Service:
+        """A service over these, which it closes in the end."""
+        add = partial(add_new_jobs, database, settings.max_active_jobs_per_token)
+        return cls(
+            settings,
+            database,
+            storage,
+            queue,
+            messages=Messages(queue),
+            events=EventFeed(database),
+            job_list=JobListFeed(database),
+            streams=EventStreams(settings.max_event_streams),
+            _add=add,
+            _new_jobs=Batching(add, (NinforgeError, IntegrityError)),
+            _shown_jobs=Batching(partial(shown_jobs, database), (ValueError,)),
+            _few=CapacityLimiter(_FEW),
+        )
 
     async def job(self, job_id: UUID) -> Job | None:
         """A job as it is now, read together with those that other requests ask for; None if there is none."""
         return await wrap_future(self._shown_jobs.submit(job_id))
-
-    async def call(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-        """Calls what takes a moment, on one of a few threads. Nobody who has one of them waits for another, so that it
-        may be waited for on those that routes run on."""
-        return await to_thread.run_sync(function, *arguments, limiter=self._few)
-
-    def wake(self, job: Job) -> None:
-        """Has a message sent to the workers that there is work in a job. No request waits for it, since the sweeper
-        makes up for one that is lost."""
-        self._messages.submit(self._send, job)
-
-    def flush(self) -> None:
-        """Returns when every message so far has been sent, or could not be."""
-        self._messages.submit(lambda: None).result()
 
     async def add_job(self, new: NewJob) -> Job:
         """Adds a job, queued, together with those of other requests, and wakes a worker. Raises what add_new_jobs
@@ -92,26 +84,20 @@ class Service:
         if new.check is None:
             document = await wrap_future(self._new_jobs.submit(new))
         else:  # what it locks has no order among several
-            [document] = await self.call(self._add_jobs, [new])
-        self.wake(document)
+            [document] = await self.call(self._add, [new])
+        self.messages.wake(document)
         return document
 
-    def _add_jobs(self, new: Sequence[NewJob]) -> Sequence[Job]:
-        return add_new_jobs(self.database, self.settings.max_active_jobs_per_token, new)
-
-    def _show_jobs(self, job_ids: Sequence[UUID]) -> Sequence[Job | None]:
-        with self.database.reading() as session:
-            return shown_jobs(session, job_ids)
-
-    def _send(self, job: Job) -> None:
-        wake(self.queue, job.id, queue_of(job.device))
-        time.sleep(_BETWEEN_MESSAGES_SECONDS)
+    async def call(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Calls what takes a moment, on one of a few threads. Nobody who has one of them waits for another, so that it
+        may be waited for on those that routes run on."""
+        return await to_thread.run_sync(function, *arguments, limiter=self._few)
 
     def close(self) -> None:
-        """Ends what the service does beside requests, once there are none. Messages that wait are not sent."""
+        """Ends what the service does beside requests, once there are none."""
         self._shown_jobs.close()
         self._new_jobs.close()
-        self._messages.shutdown(cancel_futures=True)
+        self.messages.close()
         self.database.close()
 
     def end_streams(self) -> None:

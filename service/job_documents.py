@@ -22,14 +22,16 @@ from schemas.states import JobState, ObjectState
 from schemas.tables import JobRow, ObjectRow, ObjectSourceRow, SourceTensorRow, VerificationCheckRow
 from schemas.upgrade_report import UpgradeReportHead
 from service.object_histograms import object_histograms
+from workers.database import Database
 from workers.job_document import artifact_of, job_document, job_documents
 
 
-def shown_jobs(session: Session, job_ids: Sequence[UUID]) -> list[Job | None]:
+def shown_jobs(database: Database, job_ids: Sequence[UUID]) -> list[Job | None]:
     """Jobs by their ids, in the order of these; None for each that is not there."""
     with_all = (joinedload(JobRow.attempts), selectinload(JobRow.parts))
     query = select(JobRow).where(JobRow.id.in_(job_ids)).options(*with_all)
-    found = {job.id: job for job in job_documents(session, session.scalars(query).unique().all())}
+    with database.reading() as session:
+        found = {job.id: job for job in job_documents(session, session.scalars(query).unique().all())}
     return [found.get(job_id) for job_id in job_ids]
 
 

@@ -42,7 +42,7 @@ class RunningService:
     @property
     def messages(self) -> list[Path]:
         """The files of the messages that wait in the queue, once all have been sent."""
-        self.application.state.service.flush()
+        self.application.state.service.messages.flush()
         return list((self.settings.data / "queue" / "messages").iterdir())
 
     def submit(self, **members: Any) -> str:

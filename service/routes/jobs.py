@@ -108,7 +108,7 @@ def retry(job_id: JobId, service: CurrentService, token: TokenName) -> Job:
         job_endings.retry(session, job)
         job_limits.admit(session, [job], token, service.settings.max_active_jobs_per_token)
         document = job_document(session, job)
-    service.wake(document)
+    service.messages.wake(document)
     return document
 
 

@@ -29,8 +29,7 @@ def test_jobs_come_in_the_order_asked_for_with_none_for_each_that_is_not_there(d
     with database.reading() as session:
         alone = {job_id: job_document(session, session.get_one(JobRow, job_id)) for job_id in (planned, tried)}
         assert len(alone[tried].attempts) == 2
-        found = shown_jobs(session, [tried, unknown, planned, tried])
-    assert found == [alone[tried], None, alone[planned], alone[tried]]
+    assert shown_jobs(database, [tried, unknown, planned, tried]) == [alone[tried], None, alone[planned], alone[tried]]
 
 
 def test_of_many_who_look_at_once_each_gets_its_own(either: RunningService) -> None:

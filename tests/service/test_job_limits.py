@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from schemas.errors import TooManyJobsError
 from schemas.tables import JobRow
+from service.dependencies import Service
 from service.routes import jobs
 from tests.job_rows import job_row
 from tests.running_service import RunningService, assert_problem, running_service
@@ -37,7 +38,7 @@ def limited(either: RunningService) -> RunningService:
 def with_limit(service: RunningService, limit: int) -> RunningService:
     settings = service.settings.model_copy(update={"max_active_jobs_per_token": limit})
     state = service.application.state
-    state.service = type(state.service)(settings, service.database, state.service.storage, state.service.queue)
+    state.service = Service.of(settings, service.database, state.service.storage, state.service.queue)
     return replace(service, settings=settings)
 
 

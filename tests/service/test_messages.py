@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service import dependencies
+from service import messages
 from tests.running_service import RunningService
 
 
@@ -16,10 +16,10 @@ def test_messages_leave_the_interpreter_to_requests_in_between(
     service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[float] = []
-    monkeypatch.setattr(dependencies, "wake", lambda *_: sent.append(time.monotonic()))
+    monkeypatch.setattr(messages, "wake", lambda *_: sent.append(time.monotonic()))
     for _ in range(5):
         service.submit()
-    service.application.state.service.flush()
+    service.application.state.service.messages.flush()
     assert len(sent) == 5
     assert all(later - earlier >= 0.01 for earlier, later in pairwise(sent))
 
@@ -32,7 +32,7 @@ def test_a_service_that_ends_does_not_send_what_waits(service: RunningService, m
         sent.append(1)
         time.sleep(1)
 
-    monkeypatch.setattr(dependencies, "wake", send_slowly)
+    monkeypatch.setattr(messages, "wake", send_slowly)
     for _ in range(20):
         service.submit()
     began = time.monotonic()

@@ -46,7 +46,7 @@ def parts(database: Database, tmp_path: Path) -> Service:
     settings = Settings(data=tmp_path / "data")
     storage = Storage(settings.data)
     storage.prepare()
-    return Service(settings, database, storage, celery_application(settings))
+    return Service.of(settings, database, storage, celery_application(settings))
 
 
 def scraped(parts: Service) -> Samples:
@@ -174,7 +174,7 @@ def test_messages_that_wait_are_counted(parts: Service) -> None:
 
 def test_a_queue_that_cannot_be_reached_hides_nothing_else(parts: Service) -> None:
     settings = Settings(data=parts.settings.data, broker_url="redis://127.0.0.1:1/0")
-    samples = scraped(Service(settings, parts.database, parts.storage, celery_application(settings)))
+    samples = scraped(Service.of(settings, parts.database, parts.storage, celery_application(settings)))
     assert "queue_messages" not in {name for name, _ in samples}
     assert samples["jobs", "ready"] == 0
 

@@ -40,7 +40,7 @@ def test_a_redis_that_is_there_is_ready_and_tells_its_depth(service: RunningServ
     assert depth(service) == {"cpu": 0, "cuda": 0}
     for device in ("cpu", "auto", "cuda"):
         service.submit(device=device)
-    service.application.state.service.flush()
+    service.application.state.service.messages.flush()
     assert depth(service) == {"cpu": 2, "cuda": 1}
     with Redis.from_url(redis_url_of(queue)) as client:
         assert (client.llen("cpu"), client.llen("cuda")) == (2, 1)

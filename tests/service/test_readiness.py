@@ -115,6 +115,6 @@ def test_a_check_that_hangs_has_failed(service: RunningService, monkeypatch: pyt
 
 def test_asking_for_the_queue_takes_no_message(service: RunningService) -> None:
     service.submit()
-    service.application.state.service.flush()
+    service.application.state.service.messages.flush()
     queue = service.application.state.service.queue
     assert [waiting_messages(queue) for _ in range(2)] == [{"cpu": 1, "cuda": 0}] * 2

@@ -103,7 +103,7 @@ def test_an_upgrade_counts_among_the_jobs_that_are_not_finished(site: Site) -> N
     state = site.service.application.state
     usual = state.service
     limited = usual.settings.model_copy(update={"max_active_jobs_per_token": 1})
-    state.service = type(usual)(limited, usual.database, usual.storage, usual.queue)
+    state.service = type(usual).of(limited, usual.database, usual.storage, usual.queue)
     try:
         answer = site.service.client.post("/v1/upgrades", json={"artifact": "old.ninfer"})
         assert_problem(answer, 429, "too-many-jobs")
