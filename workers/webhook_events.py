@@ -70,10 +70,10 @@ def settle(session: Session, event: WebhookEvent) -> None:
 
 
 def give_up(session: Session) -> None:
-    """Forgets events of long ago."""
-    old = WebhookEventRow.created_at < database_time(session) - PATIENCE
-    for job_id, attempts in session.execute(
-        delete(WebhookEventRow).where(old).returning(WebhookEventRow.job_id, WebhookEventRow.attempts)
-    ):
+    """Forgets events of long ago, but for those that somebody else is at."""
+    long_ago = WebhookEventRow.created_at < database_time(session) - PATIENCE
+    old = select(WebhookEventRow.id).where(long_ago).with_for_update(skip_locked=True)
+    forgetting = delete(WebhookEventRow).where(WebhookEventRow.id.in_(old))
+    for job_id, attempts in session.execute(forgetting.returning(WebhookEventRow.job_id, WebhookEventRow.attempts)):
         if attempts:
             logger.warning("job %s: the webhook did not take its end, told %d times", job_id, attempts)
