@@ -14,7 +14,6 @@ from uuid import UUID
 from anyio import CapacityLimiter, to_thread
 from celery import Celery
 from fastapi import Depends, HTTPException, Path, Query, Request
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from schemas.errors import NinforgeError
@@ -26,7 +25,7 @@ from service.event_streams import EventStreams
 from service.job_documents import shown_jobs
 from service.job_list_feed import JobListFeed
 from service.messages import Messages
-from service.new_jobs import NewJob, add_new_jobs
+from service.new_jobs import KeyTakenError, NewJob, add_new_jobs
 from workers.database import Database
 from workers.settings import Settings
 from workers.storage import Storage
@@ -69,7 +68,7 @@ class Service:
             job_list=JobListFeed(database),
             streams=EventStreams(settings.max_event_streams),
             _add=add,
-            _new_jobs=Batching(add, (NinforgeError, IntegrityError)),
+            _new_jobs=Batching(add, (NinforgeError, KeyTakenError)),
             _shown_jobs=Batching(partial(shown_jobs, database), (ValueError,)),
             _few=CapacityLimiter(_FEW),
         )

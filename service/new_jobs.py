@@ -9,15 +9,18 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from schemas.interface import Body, Job
 from schemas.tables import JobRow, SubmissionKeyRow
 from workers import job_limits, job_records
-from workers.database import Database
+from workers.database import Database, insert_if_new
 from workers.job_document import job_documents
 from workers.recipe_expansion import Document
+
+
+class KeyTakenError(Exception):
+    """Of jobs that were to be added, one has a key under which there is a job, or under which another was to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class NewJob:
 def add_new_jobs(database: Database, most: int, new: Sequence[NewJob]) -> list[Job]:
     """Adds jobs, queued, in one transaction: all of them or none. A token may then have `most` active jobs.
 
-    Raises IntegrityError for a key that was used before, TooManyJobsError, and what checks raise. What others may wait
+    Raises KeyTakenError for a key that was used before, TooManyJobsError, and what checks raise. What others may wait
     for is locked in the same order whatever comes together: checked files, documents, keys, tokens.
     """
     with database.writing() as session:
@@ -83,4 +86,7 @@ def _add_keys(session: Session, new: Sequence[NewJob], jobs: Sequence[JobRow]) -
         if one.key is not None
     ]
     if rows:
-        session.execute(insert(SubmissionKeyRow), sorted(rows, key=lambda row: (row["owner"], row["key"])))
+        rows.sort(key=lambda row: (row["owner"], row["key"]))
+        adding = insert_if_new(session, SubmissionKeyRow).returning(SubmissionKeyRow.key)
+        if len(session.scalars(adding, rows).all()) < len(rows):
+            raise KeyTakenError

@@ -8,13 +8,12 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 
 from schemas.errors import KeyReusedError, NinforgeError
 from schemas.interface import Body, Job
 from schemas.tables import MAX_KEY, JobRow, SubmissionKeyRow
 from service.dependencies import Service, TokenName
-from service.new_jobs import NewJob, SubmissionKey, UsedKey
+from service.new_jobs import KeyTakenError, NewJob, SubmissionKey, UsedKey
 from workers.job_document import job_document
 
 
@@ -50,21 +49,13 @@ async def submit_once(service: Service, key: SubmissionKey | None, body: Body, p
         try:
             new = await service.call(prepare)
             return await service.add_job(replace(new, key=used))
-        except (NinforgeError, IntegrityError) as error:
+        except (NinforgeError, KeyTakenError) as error:
             earlier = None if used is None else await service.call(_submitted_before, service, used)
             if earlier is not None:
                 return earlier
-            if not _is_of_used_key(error):
+            if isinstance(error, NinforgeError):
                 raise
             # The job that had the key has been removed meanwhile, so the key is free again.
-
-
-def _is_of_used_key(error: NinforgeError | IntegrityError) -> bool:
-    """Both databases name the table, or what is named after it, and say that it is about a constraint to be unique."""
-    if isinstance(error, NinforgeError):
-        return False
-    said = str(error.orig)
-    return "unique constraint" in said.lower() and SubmissionKeyRow.__tablename__ in said
 
 
 def _submitted_before(service: Service, used: UsedKey) -> Job | None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import alembic.command
 import alembic.config
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -21,7 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 import migrations
 from schemas.errors import OutputError
-from schemas.tables import UtcDateTime
+from schemas.tables import Base, UtcDateTime
 from workers.fair_lock import FairLock
 from workers.settings import Settings
 
@@ -152,6 +153,12 @@ def hold_advisory_lock(session: Session, *key: int) -> None:
     ends. SQLite has one writing transaction at a time anyway."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(*key)))
+
+
+def insert_if_new(session: Session, table: type[Base]) -> Any:
+    """An INSERT into a table that leaves out rows whose keys are there. It is each database's own, called the same."""
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    return insert(table).on_conflict_do_nothing()
 
 
 def _sqlite_file(settings: Settings) -> Path:

@@ -26,9 +26,8 @@ def admit(session: Session, jobs: Sequence[JobRow], token: str, limit: int) -> N
     """
     hold_advisory_lock(session, _LOCK, int.from_bytes(sha256(token.encode()).digest()[:4], signed=True))
     for job in jobs:
-        if job.queued_by != token:
+        if job.queued_by != token:  # what is set counts as changed, and all that is changed is gone through again
             job.queued_by = token
-    session.flush()
     active = select(func.count()).where(JobRow.queued_by == token, JobRow.state.in_(ACTIVE_STATES))
     count = session.scalar(active) or 0
     if count > limit:

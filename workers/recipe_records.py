@@ -6,18 +6,16 @@ does whoever removes the last that did; on SQLite one transaction at a time writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from sqlalchemy import and_, delete, exists, func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from schemas.errors import RecipeTakenError
 from schemas.recipe.expanded import ExpandedRecipe
-from schemas.tables import Base, JobRow, RecipeRow, StoredRecipeRow
-from workers.database import database_time
+from schemas.tables import JobRow, RecipeRow, StoredRecipeRow
+from workers.database import database_time, insert_if_new
 from workers.recipe_expansion import Document
 
 
@@ -29,12 +27,11 @@ def document_of(row: RecipeRow) -> Document:
 def hold_document(session: Session, document: Document) -> str:
     """Sees to it that a document is there, and stays until the transaction ends. Its SHA-256."""
     sha256 = document.sha256
-    insert = _insert(session)
     held = select(RecipeRow.sha256).where(RecipeRow.sha256 == sha256).with_for_update(read=True, key_share=True)
     while session.scalar(held) is None:
         row = {"sha256": sha256, "document": dict(document.data)}
         named = {name: document.data[name] for name in ("model_id", "weights_id")}
-        session.execute(insert(RecipeRow).values(**row, **named).on_conflict_do_nothing())
+        session.execute(insert_if_new(session, RecipeRow).values(**row, **named))
     return sha256
 
 
@@ -65,9 +62,8 @@ def store_recipe(
     Raises RecipeTakenError if another document is stored under id and revision.
     """
     sha256 = hold_document(session, document)
-    insert = _insert(session)
     adding = (
-        insert(StoredRecipeRow)
+        insert_if_new(session, StoredRecipeRow)
         .values(
             id=recipe.id,
             revision=recipe.revision,
@@ -80,7 +76,6 @@ def store_recipe(
             objects=len(recipe.resources) + len(recipe.objects),
             created_at=database_time(session),
         )
-        .on_conflict_do_nothing()
         .returning(StoredRecipeRow.id)
     )
     is_new = False
@@ -136,8 +131,3 @@ def remove_stored_recipe(session: Session, recipe_id: str, revision: int | None)
         # Of a document that has come since it was looked for, what refers to it has, too, and stays.
         going = delete(StoredRecipeRow).where(goes, StoredRecipeRow.document_sha256.in_(held))
         return len(session.scalars(going.returning(StoredRecipeRow.revision)).all())
-
-
-def _insert(session: Session) -> Callable[[type[Base]], Any]:
-    """The database's own INSERT, which both call the same."""
-    return postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
